@@ -1,0 +1,5 @@
+"""``python -m obverse``."""
+
+from obverse.cli import main
+
+main()

@@ -1,0 +1,64 @@
+"""The command line: stage functions with their parameters as flags."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import typer
+
+from obverse import __version__
+from obverse.errors import ObverseError
+
+app = typer.Typer(
+    name="obverse",
+    help="Search that obeys what the user adds to a query: make the data, train the encoder, prove it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit()
+
+
+def _register() -> None:
+    """Each file of this package adds its commands to :data:`app` when it is imported."""
+    from obverse.cli import (  # noqa: F401
+        data,
+        demo,
+        evaluation,
+        filtering,
+        synthesis,
+        training,
+    )
+
+
+def main() -> None:
+    """Runs the command line. A user's mistake is one line on stderr and exit status 2."""
+    _register()
+    try:
+        app()
+    except ObverseError as error:
+        print(f"obverse: {error}", file=sys.stderr)
+        sys.exit(error.exit_status)
+    except KeyboardInterrupt:
+        print("obverse: stopped; the old output, if any, is untouched", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception:
+        traceback.print_exc()
+        print(
+            "obverse: this is a fault of obverse, please report it with the lines above",
+            file=sys.stderr,
+        )
+        sys.exit(1)

@@ -1,0 +1,5 @@
+"""Commands: training."""
+
+from __future__ import annotations
+
+from obverse.cli import app  # noqa: F401

@@ -1,0 +1,47 @@
+"""The errors that a user can mend: each says what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+
+class ObverseError(Exception):
+    """Something that the user can mend. The command line prints it as one line and exits with status 2.
+
+    Args:
+        what: What is wrong, in one clause.
+        where: The place: ``file:line``, a topic, a field, a model folder.
+        fix: What to do about it.
+    """
+
+    exit_status = 2
+
+    def __init__(self, what: str, *, where: str | None = None, fix: str | None = None) -> None:
+        self.what, self.where, self.fix = what, where, fix
+        line = f"{where}: {what}" if where else what
+        super().__init__(f"{line}. {fix}" if fix else line)
+
+    def at(self, where: str) -> ObverseError:
+        """Returns the same error with a place put before the one it has."""
+        place = f"{where}, {self.where}" if self.where else where
+        return type(self)(self.what, where=place, fix=self.fix)
+
+
+class InputError(ObverseError):
+    """The data are not what they should be."""
+
+
+class SettingError(ObverseError):
+    """A flag or parameter makes no sense, alone or beside the data."""
+
+
+class ModelError(ObverseError):
+    """A model cannot be loaded, or is not what it was said to be."""
+
+
+class MissingExtra(ObverseError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package {package}",
+            fix=f"Install it: pip install 'obverse[{extra}]'",
+        )

@@ -1,0 +1,448 @@
+"""Records to and from files: JSON Lines (plain, .gz, .zst) for people, Parquet for scale.
+
+Reading recognises compression by the first bytes, not by the suffix. Writing is whole or not at all: a file under
+its final name is complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from obverse.errors import InputError, MissingExtra
+from obverse.records import Doc, Topic, topic_from_json, topic_to_json
+
+BOM = b"\xef\xbb\xbf"
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_LABEL_PAIR = re.compile(rb':\s*"(?:positive|instruction_negative|negative|ignore)"')
+
+
+@contextlib.contextmanager
+def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Opens a file for reading, decompressed by its first bytes; ``-`` is standard input.
+
+    Raises:
+        InputError: If the file is missing, a folder, or its archive is cut off or damaged.
+    """
+    name = os.fspath(path)
+    try:
+        raw: IO[bytes] = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115
+    except FileNotFoundError:
+        raise InputError("no such file", where=name, fix="Check the path") from None
+    except IsADirectoryError:
+        raise InputError("is a folder, not a file", where=name, fix="Name a file in it") from None
+    except OSError as error:
+        raise InputError(
+            f"cannot be opened: {error.strerror}", where=name, fix="Check the path"
+        ) from None
+    with raw:
+        buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)  # type: ignore[type-var]
+        head = buffered.peek(4)[:4]
+        stream: Any = buffered
+        if head.startswith(_GZIP):
+            stream = gzip.GzipFile(fileobj=buffered)
+        elif head == _ZSTD:
+            stream = io.BufferedReader(
+                _zstd().ZstdDecompressor().stream_reader(buffered, read_across_frames=True)
+            )
+        try:
+            yield stream
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(
+                f"the archive is cut off or damaged ({error})",
+                where=name,
+                fix="Fetch or write the file again",
+            ) from None
+        except Exception as error:
+            if type(error).__name__ == "ZstdError":
+                raise InputError(
+                    f"the archive is cut off or damaged ({error})",
+                    where=name,
+                    fix="Fetch or write the file again",
+                ) from None
+            raise
+
+
+def _zstd() -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtra("zstandard", "zst", "reading or writing .zst") from None
+    return zstandard
+
+
+def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
+    """Yields ``(line number, line)`` without byte-order mark, line end and blank lines.
+
+    Lines end at LF alone (a CR before it is dropped): U+2028 and its kin are text.
+    """
+    with open_bytes(path) as stream:
+        number = 0
+        for number, raw in enumerate(stream, start=1):
+            line = raw.rstrip(b"\r\n")
+            if number == 1 and line.startswith(BOM):
+                line = line[len(BOM) :]
+            if line.strip():
+                yield number, line
+        if _is_cut(stream):
+            raise InputError(
+                "the archive is cut off", where=os.fspath(path), fix="Fetch or write the file again"
+            )
+
+
+def _is_cut(stream: IO[bytes]) -> bool:
+    """Whether a zstd stream ended inside a frame, which its reader takes for an ordinary end."""
+    raw = getattr(stream, "raw", None)
+    return type(raw).__name__ == "ZstdDecompressionReader" and not getattr(
+        raw, "_finished_input", True
+    )
+
+
+def read_json_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, Any]]:
+    """Yields ``(line number, value)`` for each line of a JSON Lines file.
+
+    Raises:
+        InputError: With file and line, if a line is no JSON.
+    """
+    for number, line in read_lines(path):
+        try:
+            yield number, orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise InputError(
+                f"is no JSON ({error.msg} at column {error.colno})",
+                where=f"{os.fspath(path)}:{number}",
+                fix="Write one JSON value on each line",
+            ) from None
+
+
+def read_topics(path: str | os.PathLike[str]) -> Iterator[Topic]:
+    """Yields the topics of a JSON Lines or Parquet file, in order, streaming.
+
+    Raises:
+        InputError: With file and line, for the first row that is no topic, a topic_id that stands twice, or a file
+            without topics.
+    """
+    name = os.fspath(path)
+    rows = _read_parquet(name) if name.endswith(".parquet") else _read_topic_lines(name)
+    seen: dict[str, int] = {}
+    for number, row in rows:
+        try:
+            topic = topic_from_json(row)
+            if topic.topic_id in seen:
+                raise InputError(
+                    f"topic_id {topic.topic_id!r} stands already in line {seen[topic.topic_id]}",
+                    where="topic_id",
+                    fix="Give every topic an id of its own",
+                )
+        except InputError as error:
+            raise error.at(f"{name}:{number}") from None
+        seen[topic.topic_id] = number
+        yield topic
+    if not seen:
+        raise InputError("holds no topic", where=name, fix="Write one topic on each line")
+
+
+def _read_topic_lines(name: str) -> Iterator[tuple[int, Any]]:
+    for number, line in read_lines(name):
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise InputError(
+                f"is no JSON ({error.msg} at column {error.colno})",
+                where=f"{name}:{number}",
+                fix="Write one topic as a JSON object on each line",
+            ) from None
+        if _label_count(row) != len(_LABEL_PAIR.findall(line)):
+            _refuse_double_labels(line, f"{name}:{number}")
+        yield number, row
+
+
+def _label_count(row: Any) -> int:
+    views = row.get("views") if isinstance(row, dict) else None
+    if not isinstance(views, list):
+        return 0
+    return sum(
+        len(view["labels"])
+        for view in views
+        if isinstance(view, dict) and isinstance(view.get("labels"), dict)
+    )
+
+
+def _refuse_double_labels(line: bytes, where: str) -> None:
+    """JSON parsers keep the last of two equal keys: a document with two labels would pass unseen."""
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(items)
+        if len(found) < len(items):
+            keys = [key for key, _ in items]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            values = ", ".join(str(value) for key, value in items if key == twice)[:80]
+            raise InputError(
+                f"{twice!r} stands twice in one object ({values})",
+                where=where,
+                fix="Keep one of the two",
+            )
+        return found
+
+    json.loads(line, object_pairs_hook=pairs)
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Opens a file for writing that appears under its name only when the block ends without an error.
+
+    Compresses by suffix (.gz, .zst); ``-`` is standard output. Parent folders are made.
+    """
+    target = Path(path)
+    if os.fspath(path) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(
+        dir=target.parent, prefix=f".{target.name}.", suffix=".part"
+    )
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            if target.suffix == ".gz":
+                # No name and no time in the header: the same records give the same bytes.
+                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as stream:
+                    yield stream  # type: ignore[misc]
+            elif target.suffix == ".zst":
+                with _zstd().ZstdCompressor().stream_writer(raw, closefd=False) as stream:
+                    yield stream
+            else:
+                yield raw
+            raw.flush()
+            os.fsync(raw.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_json_lines(path: str | os.PathLike[str], rows: Iterable[Any]) -> int:
+    """Writes one JSON value a line and returns how many there were."""
+    count = 0
+    with whole_file(path) as stream:
+        for row in rows:
+            stream.write(to_json(row) + b"\n")
+            count += 1
+    return count
+
+
+def to_json(value: Any, *, indent: bool = False) -> bytes:
+    """Returns the value as UTF-8 JSON; lone surrogates, which UTF-8 cannot hold, are written escaped."""
+    option = (
+        orjson.OPT_NON_STR_KEYS
+        | orjson.OPT_SERIALIZE_NUMPY
+        | (orjson.OPT_INDENT_2 if indent else 0)
+    )
+    try:
+        return orjson.dumps(value, option=option)
+    except TypeError:
+        return json.dumps(value, ensure_ascii=True, indent=2 if indent else None).encode()
+
+
+def write_json(path: str | os.PathLike[str], value: Any) -> None:
+    """Writes one JSON value, indented, whole or not at all."""
+    with whole_file(path) as stream:
+        stream.write(to_json(value, indent=True) + b"\n")
+
+
+def write_topics(path: str | os.PathLike[str], topics: Iterable[Topic]) -> int:
+    """Writes topics as JSON Lines, or as Parquet where the name ends in .parquet; returns their number."""
+    if os.fspath(path).endswith(".parquet"):
+        return _write_parquet(path, topics)
+    return write_json_lines(path, map(topic_to_json, topics))
+
+
+def _parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra("pyarrow", "parquet", "reading or writing Parquet") from None
+    return pyarrow
+
+
+def _parquet_schema(pa: Any) -> Any:
+    doc = pa.struct([("doc_id", pa.string()), ("title", pa.string()), ("text", pa.string())])
+    view = pa.struct(
+        [
+            ("instruction", pa.string()),
+            ("labels", pa.map_(pa.string(), pa.string())),
+            ("origin", pa.string()),
+            ("checks", pa.string()),
+        ]
+    )
+    return pa.schema(
+        [
+            ("topic_id", pa.string()),
+            ("query", pa.string()),
+            ("docs", pa.list_(doc)),
+            ("views", pa.list_(view)),
+        ]
+    )
+
+
+def _write_parquet(
+    path: str | os.PathLike[str], topics: Iterable[Topic], rows_per_group: int = 2_000
+) -> int:
+    pa = _parquet()
+    schema, count = _parquet_schema(pa), 0
+    with (
+        whole_file(path) as stream,
+        pa.parquet.ParquetWriter(stream, schema, compression="zstd") as writer,
+    ):
+        batch: list[dict[str, Any]] = []
+        for topic in topics:
+            count += 1
+            batch.append(_to_arrow(topic))
+            if len(batch) == rows_per_group:
+                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+                batch = []
+        if batch:
+            writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+    return count
+
+
+def _to_arrow(topic: Topic) -> dict[str, Any]:
+    row = topic_to_json(topic)
+    row.setdefault("docs", [])
+    for view in row["views"]:
+        view["labels"] = list(view["labels"].items())
+        view["origin"], view["checks"] = (
+            to_json(view["origin"]).decode(),
+            to_json(view["checks"]).decode(),
+        )
+    return row
+
+
+def _read_parquet(name: str) -> Iterator[tuple[int, Any]]:
+    pa = _parquet()
+    if not Path(name).is_file():
+        raise InputError("no such file", where=name, fix="Check the path")
+    try:
+        source = pa.parquet.ParquetFile(name)
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"is no Parquet file ({error})", where=name, fix="Write the file again"
+        ) from None
+    number = 0
+    for batch in source.iter_batches(batch_size=2_000):
+        for row in batch.to_pylist():
+            number += 1
+            for view in row.get("views") or []:
+                view["labels"] = dict(view["labels"])
+                view["origin"], view["checks"] = (
+                    orjson.loads(view["origin"]),
+                    orjson.loads(view["checks"]),
+                )
+            yield number, row
+
+
+def read_corpus(path: str | os.PathLike[str]) -> dict[str, Doc]:
+    """Returns the documents of a ``corpus.jsonl`` by id, in file order; keys ``_id`` (or ``doc_id``), title, text.
+
+    Raises:
+        InputError: With file and line, if a row is no document or an id has two different texts.
+    """
+    docs: dict[str, Doc] = {}
+    for number, row in read_json_lines(path):
+        where = f"{os.fspath(path)}:{number}"
+        doc_id = row.get("_id", row.get("doc_id")) if isinstance(row, dict) else None
+        if not isinstance(doc_id, str) or not isinstance(row.get("text"), str):
+            raise InputError(
+                "is no document with the strings _id and text",
+                where=where,
+                fix='Write {"_id": "7", "text": "..."}',
+            )
+        doc = Doc(doc_id, row["text"], row.get("title") or "")
+        if docs.setdefault(doc_id, doc) != doc:
+            raise InputError(
+                f"document {doc_id!r} has two different texts", where=where, fix="Keep one of them"
+            )
+    if not docs:
+        raise InputError(
+            "holds no document", where=os.fspath(path), fix="Write one document on each line"
+        )
+    return docs
+
+
+def in_folder(folder: str | os.PathLike[str], stem: str) -> Path:
+    """Returns the file ``stem`` of a folder, plain or compressed (``corpus.jsonl`` finds ``corpus.jsonl.gz``).
+
+    Raises:
+        InputError: If the folder or the file is missing.
+    """
+    home = Path(folder)
+    if not home.is_dir():
+        raise InputError("no such folder", where=str(home), fix="Check the path")
+    for suffix in ("", ".gz", ".zst"):
+        if (path := home / f"{stem}{suffix}").is_file():
+            return path
+    raise InputError(
+        f"holds no {stem}", where=str(home), fix=f"Put {stem} (or {stem}.gz) into the folder"
+    )
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """Returns the SHA-256 of a file's bytes, in hex."""
+    import hashlib
+
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def made_file(
+    out: str | os.PathLike[str],
+    *,
+    command: str,
+    inputs: Iterable[str | os.PathLike[str]],
+    **facts: Any,
+) -> None:
+    """Writes ``<out>.made.json``: command, parameters, input digests, version and counts."""
+    from obverse import __version__
+
+    digests = {os.fspath(path): digest(path) for path in inputs if os.path.isfile(path)}
+    write_json(
+        f"{os.fspath(out)}.made.json",
+        {"command": command, "version": __version__, "inputs": digests, **facts},
+    )
+
+
+__all__ = [
+    "BOM",
+    "digest",
+    "in_folder",
+    "made_file",
+    "open_bytes",
+    "read_corpus",
+    "read_json_lines",
+    "read_lines",
+    "read_topics",
+    "to_json",
+    "whole_file",
+    "write_json",
+    "write_json_lines",
+    "write_topics",
+]

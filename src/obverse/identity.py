@@ -1,0 +1,42 @@
+"""When two texts are the same document: the one rule that mining, training, filters and checks share.
+
+Only comparisons use the normalised form; stored texts are never rewritten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+_SPACE = re.compile(r"\s+")
+
+
+def normalised(text: str) -> str:
+    """Returns the text as compared: NFKC, case-folded, runs of white space as one blank, trimmed."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return _SPACE.sub(" ", unicodedata.normalize("NFKC", folded)).strip()
+
+
+def text_uid(text: str) -> int:
+    """Returns a 63-bit content hash: equal for texts that are equal after :func:`normalised`. Never 0."""
+    digest = hashlib.blake2b(
+        normalised(text).encode("utf-8", "surrogatepass"), digest_size=8
+    ).digest()
+    return (int.from_bytes(digest, "big") >> 1) or 1
+
+
+def same_text_rule(a: str, b: str) -> str | None:
+    """Says by which rule two texts are the same, the strictest first, or returns None.
+
+    The rules: ``exact``; ``nfc, case and space``; ``nfkc``.
+    """
+    if a == b:
+        return "exact"
+    if _loose(a) == _loose(b):
+        return "nfc, case and space"
+    return "nfkc" if normalised(a) == normalised(b) else None
+
+
+def _loose(text: str) -> str:
+    return _SPACE.sub(" ", unicodedata.normalize("NFC", text).casefold()).strip()

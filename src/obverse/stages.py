@@ -1,0 +1,105 @@
+"""One stage run on files: topics in, topics out, what was dropped, and how it was made.
+
+A stage is ``(topics, drops) -> topics``. Nothing disappears silently: a stage reports what it takes away to
+``drops`` with a fixed reason phrase, and it lands in ``<out>.dropped.jsonl``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from obverse.files import made_file, read_topics, write_json_lines, write_topics
+from obverse.log import say
+from obverse.records import Topic, View
+
+
+@dataclass(slots=True)
+class Drops:
+    """What a stage took away: rows of ``{"topic_id", "reason", "instruction", ...}``."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, topic_id: str, reason: str, *, view: View | None = None, **details: Any) -> None:
+        """Notes one dropped topic, view or document; ``reason`` is a fixed phrase, so that it can be counted."""
+        row: dict[str, Any] = {"topic_id": topic_id, "reason": reason}
+        if view is not None:
+            row["instruction"] = view.instruction
+        self.rows.append(row | details)
+
+    @property
+    def by_reason(self) -> Counter[str]:
+        return Counter(row["reason"] for row in self.rows)
+
+
+Stage = Callable[[Iterable[Topic], Drops], Iterator[Topic]]
+
+
+@dataclass(slots=True)
+class Counts:
+    topics: int = 0
+    views: int = 0
+    instructed_views: int = 0
+    docs: int = 0
+
+    def watch(self, topics: Iterable[Topic]) -> Iterator[Topic]:
+        """Passes the topics through and counts them."""
+        for topic in topics:
+            self.topics += 1
+            self.views += len(topic.views)
+            self.instructed_views += len(topic.instructed_views)
+            self.docs += len(topic.docs)
+            yield topic
+
+    def __str__(self) -> str:
+        return (
+            f"{self.topics:,} topics, {self.views:,} views ({self.instructed_views:,} instructed)"
+        )
+
+
+def run_stage(
+    name: str,
+    stage: Stage,
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    parameters: Mapping[str, Any] | None = None,
+) -> Counts:
+    """Runs a stage from one topics file to another and writes the files beside it.
+
+    Returns:
+        The counts of what came out.
+    """
+    drops, came, left = Drops(), Counts(), Counts()
+    write_topics(out, left.watch(stage(came.watch(read_topics(source)), drops)))
+    finish_stage(name, out, came, left, drops, inputs=[source], parameters=parameters)
+    return left
+
+
+def finish_stage(
+    name: str,
+    out: str | os.PathLike[str],
+    came: Counts | str,
+    left: Counts,
+    drops: Drops,
+    *,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    parameters: Mapping[str, Any] | None = None,
+) -> None:
+    """Writes ``<out>.dropped.jsonl`` and ``<out>.made.json`` and says in one line what went in and came out."""
+    if os.fspath(out) != "-":
+        write_json_lines(f"{os.fspath(out)}.dropped.jsonl", drops.rows)
+        made_file(
+            out,
+            command=name,
+            inputs=inputs,
+            parameters=dict(parameters or {}),
+            came=str(came),
+            left=str(left),
+            dropped=dict(drops.by_reason),
+        )
+    dropped = "; ".join(f"{count:,} {reason}" for reason, count in drops.by_reason.most_common())
+    say(f"{name}: {came} in, {left} out" + (f"; set aside: {dropped}" if dropped else ""))
