@@ -1,0 +1,61 @@
+"""What a benchmark is: documents, searches over them, and how the runs are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from obverse.measures.measured import Measured
+from obverse.records import Doc, Run
+from obverse.search import Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One pass of queries over documents.
+
+    Attributes:
+        name: Names the run file.
+        asks: What is asked.
+        doc_ids: The collection that is searched; None for the whole corpus.
+        candidates: By query_id, the only documents that are ranked; None where the collection is searched.
+        depth: How many documents are kept per query.
+    """
+
+    name: str
+    asks: tuple[Ask, ...]
+    doc_ids: tuple[str, ...] | None = None
+    candidates: Mapping[str, tuple[str, ...]] | None = None
+    depth: int = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """Documents, searches and the measures over their runs.
+
+    Attributes:
+        name: The benchmark's name, with its subset.
+        docs: The corpus by id.
+        searches: What is searched.
+        score: Runs by search name, and a seed, to measures by key.
+        joinings: How query and instruction are joined, by rule (``paper``, ``mteb``); see
+            :mod:`obverse.benchmarks.joining`.
+        about: Licence, citation, candidates rule, published values, and what a reader must know.
+    """
+
+    name: str
+    docs: Mapping[str, Doc]
+    searches: tuple[Search, ...]
+    score: Callable[[Mapping[str, Run], int], dict[str, Measured]]
+    joinings: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def docs_of(self, search: Search) -> list[Doc]:
+        """Returns the documents that a search may return, in corpus order."""
+        if search.candidates is not None:
+            wanted = {doc_id for ids in search.candidates.values() for doc_id in ids}
+            return [doc for doc_id, doc in self.docs.items() if doc_id in wanted]
+        if search.doc_ids is None:
+            return list(self.docs.values())
+        return [self.docs[doc_id] for doc_id in search.doc_ids]
