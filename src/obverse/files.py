@@ -16,6 +16,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,6 +26,8 @@ from obverse.errors import InputError, MissingExtra
 from obverse.records import Doc, Topic, topic_from_json, topic_to_json
 
 BOM = b"\xef\xbb\xbf"
+_FIRST_OF_MARKS = (b"\xef", b"\xff", b"\xfe", b"\x00")
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _LABEL_PAIR = re.compile(rb':\s*"(?:positive|instruction_negative|negative|ignore)"')
 
@@ -83,19 +86,67 @@ def _zstd() -> Any:
     return zstandard
 
 
-def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
-    """Yields ``(line number, line)`` without byte-order mark, line end and blank lines.
+@dataclass(slots=True)
+class LineFacts:
+    """What :func:`read_lines` took away: how often, and in which line first."""
 
-    Lines end at LF alone (a CR before it is dropped): U+2028 and its kin are text.
+    marks: int = 0
+    crlf: int = 0
+    blank: int = 0
+    first_mark: int | None = None
+    first_crlf: int | None = None
+    first_blank: int | None = None
+
+    def mark(self, number: int) -> None:
+        self.marks += 1
+        self.first_mark = self.first_mark or number
+
+    def returned(self, number: int) -> None:
+        self.crlf += 1
+        self.first_crlf = self.first_crlf or number
+
+    def skipped(self, number: int) -> None:
+        self.blank += 1
+        self.first_blank = self.first_blank or number
+
+
+def read_lines(
+    path: str | os.PathLike[str], facts: LineFacts | None = None, *, blank: bool = False
+) -> Iterator[tuple[int, bytes]]:
+    """Yields ``(line number, line)`` without byte-order marks, line ends and blank lines.
+
+    Lines end at LF alone (a CR before it is dropped): U+2028 and its kin are text. A byte-order mark at the start
+    of a later line, as joined files have it, goes too.
+
+    Args:
+        facts: Counts what was taken away.
+        blank: Yield blank lines as well, uncounted: a quoted CSV field may hold some.
+
+    Raises:
+        InputError: If the file is missing, damaged, or UTF-16 or UTF-32.
     """
+    facts = LineFacts() if facts is None else facts
     with open_bytes(path) as stream:
         number = 0
         for number, raw in enumerate(stream, start=1):
-            line = raw.rstrip(b"\r\n")
-            if number == 1 and line.startswith(BOM):
-                line = line[len(BOM) :]
-            if line.strip():
-                yield number, line
+            line = raw.removesuffix(b"\n")
+            if line.endswith(b"\r"):
+                line = line.rstrip(b"\r")
+                facts.returned(number)
+            if line.startswith(_FIRST_OF_MARKS):
+                if line.startswith(BOM):
+                    line = line.removeprefix(BOM)
+                    facts.mark(number)
+                elif number == 1 and line.startswith(_WIDE_MARKS):
+                    raise InputError(
+                        "is UTF-16 or UTF-32 text",
+                        where=os.fspath(path),
+                        fix="Save it as UTF-8: iconv -f UTF-16 -t UTF-8",
+                    )
+            if (not line or line.isspace()) and not blank:
+                facts.skipped(number)
+                continue
+            yield number, line
         if _is_cut(stream):
             raise InputError(
                 "the archive is cut off", where=os.fspath(path), fix="Fetch or write the file again"
@@ -118,13 +169,31 @@ def read_json_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, Any]]:
     """
     for number, line in read_lines(path):
         try:
-            yield number, orjson.loads(line)
-        except orjson.JSONDecodeError as error:
+            yield number, parse_json(line)
+        except json.JSONDecodeError as error:
             raise InputError(
                 f"is no JSON ({error.msg} at column {error.colno})",
                 where=f"{os.fspath(path)}:{number}",
                 fix="Write one JSON value on each line",
             ) from None
+
+
+def parse_json(line: bytes) -> Any:
+    """Returns the JSON value of a line; escaped lone surrogates, which some tools write, are read too.
+
+    Raises:
+        json.JSONDecodeError: If the line is no JSON. NaN and Infinity are none.
+    """
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        if b"\\ud" not in line.lower():
+            raise
+        return json.loads(line.decode("utf-8", "surrogatepass"), parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise json.JSONDecodeError(f"{name} is no JSON value", name, 0)
 
 
 def read_topics(path: str | os.PathLike[str]) -> Iterator[Topic]:
@@ -135,9 +204,8 @@ def read_topics(path: str | os.PathLike[str]) -> Iterator[Topic]:
             without topics.
     """
     name = os.fspath(path)
-    rows = _read_parquet(name) if name.endswith(".parquet") else _read_topic_lines(name)
     seen: dict[str, int] = {}
-    for number, row in rows:
+    for number, row in topic_rows(path):
         try:
             topic = topic_from_json(row)
             if topic.topic_id in seen:
@@ -154,11 +222,28 @@ def read_topics(path: str | os.PathLike[str]) -> Iterator[Topic]:
         raise InputError("holds no topic", where=name, fix="Write one topic on each line")
 
 
-def _read_topic_lines(name: str) -> Iterator[tuple[int, Any]]:
-    for number, line in read_lines(name):
+def topic_rows(
+    path: str | os.PathLike[str], facts: LineFacts | None = None
+) -> Iterator[tuple[int, Any]]:
+    """Yields ``(line, row)`` of a topics file, JSON Lines or Parquet by its first bytes, unchecked.
+
+    Raises:
+        InputError: With file and line, if a row is no JSON or labels a document twice.
+    """
+    name = os.fspath(path)
+    if name != "-":
+        with open_bytes(path) as stream:
+            if stream.read(4) == b"PAR1":
+                yield from _read_parquet(name)
+                return
+    yield from _read_topic_lines(name, facts)
+
+
+def _read_topic_lines(name: str, facts: LineFacts | None) -> Iterator[tuple[int, Any]]:
+    for number, line in read_lines(name, facts):
         try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
+            row = parse_json(line)
+        except json.JSONDecodeError as error:
             raise InputError(
                 f"is no JSON ({error.msg} at column {error.colno})",
                 where=f"{name}:{number}",
@@ -276,7 +361,12 @@ def write_topics(path: str | os.PathLike[str], topics: Iterable[Topic]) -> int:
     return write_json_lines(path, map(topic_to_json, topics))
 
 
-def _parquet() -> Any:
+def parquet() -> Any:
+    """Returns pyarrow with its Parquet module.
+
+    Raises:
+        MissingExtra: If it is not installed.
+    """
     try:
         import pyarrow.parquet
     except ImportError:
@@ -307,7 +397,7 @@ def _parquet_schema(pa: Any) -> Any:
 def _write_parquet(
     path: str | os.PathLike[str], topics: Iterable[Topic], rows_per_group: int = 2_000
 ) -> int:
-    pa = _parquet()
+    pa = parquet()
     schema, count = _parquet_schema(pa), 0
     with (
         whole_file(path) as stream,
@@ -338,7 +428,7 @@ def _to_arrow(topic: Topic) -> dict[str, Any]:
 
 
 def _read_parquet(name: str) -> Iterator[tuple[int, Any]]:
-    pa = _parquet()
+    pa = parquet()
     if not Path(name).is_file():
         raise InputError("no such file", where=name, fix="Check the path")
     try:
@@ -432,15 +522,19 @@ def made_file(
 
 __all__ = [
     "BOM",
+    "LineFacts",
     "digest",
     "in_folder",
     "made_file",
     "open_bytes",
+    "parquet",
+    "parse_json",
     "read_corpus",
     "read_json_lines",
     "read_lines",
     "read_topics",
     "to_json",
+    "topic_rows",
     "whole_file",
     "write_json",
     "write_json_lines",

@@ -1,5 +1,111 @@
-"""Commands: data."""
+"""Commands that bring data in, look at it, and mine it: read, check, mine, split, dedup, write."""
 
 from __future__ import annotations
 
-from obverse.cli import app  # noqa: F401
+from typing import Annotated
+
+import typer
+
+from obverse.cli import app
+
+_Source = Annotated[str, typer.Argument(help="A file, a folder, or - for standard input.")]
+_Out = Annotated[
+    str,
+    typer.Option(help="Where to write; .gz, .zst and .parquet by suffix, - is standard output."),
+]
+_Map = Annotated[
+    str, typer.Option("--map", help="The file's columns by name: query=q,clicked=pos.")
+]
+
+
+@app.command("read")
+def read_command(
+    source: _Source,
+    out: _Out = "-",
+    format: Annotated[
+        str | None, typer.Option(help="The source's format; guessed if left out.")
+    ] = None,
+    map: _Map = "",
+    split: Annotated[str | None, typer.Option(help="BEIR: which qrels file. [train]")] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            help="Click logs: examined, all or auto (examined where there are positions)."
+        ),
+    ] = None,
+    max_position: Annotated[
+        int | None, typer.Option(help="Click logs: leave out impressions below this rank.")
+    ] = None,
+    min_impressions: Annotated[
+        int | None, typer.Option(help="Click logs: how often a negative must have been shown. [1]")
+    ] = None,
+    merge: Annotated[
+        str | None, typer.Option(help="Click logs: merge rows by query_id or by query. [query_id]")
+    ] = None,
+    quoting: Annotated[
+        str | None, typer.Option(help="CSV and TSV: csv, none or guess. [guess]")
+    ] = None,
+) -> None:
+    """Read any known format into topics."""
+    from obverse.read.reading import read_file
+
+    options = {
+        "split": split,
+        "rule": rule,
+        "max_position": max_position,
+        "min_impressions": min_impressions,
+        "merge": merge,
+        "quoting": quoting,
+    }
+    read_file(
+        source,
+        out,
+        format=format,
+        map=map,
+        **{name: value for name, value in options.items() if value is not None},
+    )
+
+
+@app.command("mine")
+def mine_command(
+    topics: Annotated[str, typer.Argument(help="A topics file.")],
+    corpus: Annotated[
+        str,
+        typer.Option(help="What to mine from: a BEIR folder, a table of documents, a topics file."),
+    ] = "",
+    out: _Out = "-",
+    by: Annotated[str, typer.Option(help="bm25.")] = "bm25",
+    take: Annotated[int, typer.Option(help="Negatives per topic.")] = 5,
+    depth: Annotated[int, typer.Option(help="How far down the ranking to look.")] = 200,
+    language: Annotated[str, typer.Option(help="BM25: whose stemmer, or none.")] = "english",
+    stopwords: Annotated[str, typer.Option(help="BM25: off or english.")] = "off",
+) -> None:
+    """Add hard negatives from a corpus."""
+    from obverse.mine import mine
+    from obverse.read.corpus import read_documents
+    from obverse.stages import run_stage
+
+    docs = read_documents(corpus or topics)
+    run_stage(
+        "mine",
+        lambda came, drops: mine(
+            came,
+            docs,
+            by,
+            take,
+            depth=depth,
+            language=language,
+            stopwords=stopwords,
+            drops=drops,
+        ),
+        topics,
+        out,
+        parameters={
+            "corpus": corpus or topics,
+            "by": by,
+            "take": take,
+            "depth": depth,
+            "language": language,
+            "stopwords": stopwords,
+        },
+    )

@@ -1,0 +1,77 @@
+"""Data in: every format to topics, each fault by file and line."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from obverse.errors import SettingError
+from obverse.log import say
+from obverse.read.faults import Findings
+from obverse.read.formats import FORMATS, guess
+from obverse.records import Topic
+
+
+def read(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    findings: Findings | None = None,
+    columns: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Iterator[Topic]:
+    """Yields the topics of a file or folder in any known format.
+
+    Args:
+        path: A file, a folder, or ``-`` for standard input.
+        format: A name of :data:`obverse.read.formats.FORMATS`; by default guessed, and the guess is said.
+        findings: Collects faults, counts and set-aside rows; by default they are summed up on stderr at the end.
+        columns: The file's columns under obverse's names: ``{"query": "q", "clicked": "pos"}``.
+        **options: What the format's reader takes: ``split`` of a BEIR folder, ``rule`` of a click log.
+
+    Raises:
+        InputError: With file and line, if the source cannot be read.
+        SettingError: If the format or an option is unknown.
+    """
+    seen = Findings(file=os.fspath(path)) if findings is None else findings
+    if format is None:
+        format, why = guess(path, dict(columns or {}))
+        seen.said.append(
+            f"{os.fspath(path)}: read as {format} (guessed: {why}); --format overrides"
+        )
+    reader = reader_named(format)
+    known = inspect.signature(reader).parameters
+    if columns:
+        options["columns"] = columns
+    for name in options:
+        if name not in known:
+            raise SettingError(
+                f"the format {format} takes no {name}",
+                fix=f"It takes {', '.join(list(known)[2:]) or 'no options'}",
+            )
+    yield from reader(path, seen, **options)
+    if findings is None:
+        for line in seen.summary():
+            say(line)
+
+
+def reader_named(format: str) -> Any:
+    """Returns the reader of a format, or of ``module:function``.
+
+    Raises:
+        SettingError: If there is none of that name.
+    """
+    target = FORMATS.get(format, format)
+    module, colon, name = target.partition(":")
+    if not colon:
+        raise SettingError(f"unknown format {format!r}", fix=f"Use one of {', '.join(FORMATS)}")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise SettingError(f"no reader {format!r} ({error})", fix="Write module:function") from None
+
+
+__all__ = ["FORMATS", "Findings", "read", "reader_named"]

@@ -1,0 +1,232 @@
+"""Click logs and impressions to topics: who clicked what, and which of the rest was really passed over.
+
+Three shapes of rows: ``clicked`` and ``shown`` lists; an ``impressions`` list whose items say ``clicked`` and
+``position``; and flat rows, one shown document each. Rows of one query become one topic.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from obverse.errors import SettingError
+from obverse.read.click_rules import ClickRule, kept_by_rule
+from obverse.read.faults import Findings
+from obverse.read.gathering import CLICKED, NO_POSITION, SHOWN, Gathering
+from obverse.read.passages import ID_KEYS, TEXT_KEYS, passages
+from obverse.read.query_rows import instruction_of, query_of, start_row
+from obverse.read.rows import rows
+from obverse.records import Topic
+
+CLICKED_KEYS = ("clicked", "clicks", "positives", "positive", "pos")
+SHOWN_KEYS = ("shown", "negatives", "negative", "neg", "not_clicked")
+IMPRESSION_KEYS = ("impressions", "results")
+RULES = ("auto", "examined", "all")
+_YES = {"1", "true", "yes", "y", "t", "1.0"}
+_NO = {"0", "false", "no", "n", "f", "", "0.0", "none", "null"}
+
+
+def read_clicks(
+    path: str | os.PathLike[str],
+    findings: Findings,
+    *,
+    columns: Mapping[str, str] | None = None,
+    quoting: str = "guess",
+    rule: str = "auto",
+    max_position: int | None = None,
+    min_impressions: int = 1,
+    merge: str = "query_id",
+) -> Iterator[Topic]:
+    """Yields the topics of a click log.
+
+    Args:
+        columns: The file's columns by obverse's names.
+        quoting: Quotes in CSV and TSV: ``csv``, ``none``, ``guess``.
+        rule: Which documents that were shown and not clicked are negatives: ``examined`` (those above the last
+            click of their session), ``all``, or ``auto``: ``examined`` where there are positions, else ``all``.
+        max_position: Impressions below this rank are left out (1 is the top).
+        min_impressions: A negative must have been shown this often for the query.
+        merge: ``query_id`` (rows without one: by the query's text) or ``query`` (always by the query's text).
+
+    Raises:
+        SettingError: If the rule needs positions and there are none.
+    """
+    if rule not in RULES:
+        raise SettingError(f"unknown rule {rule!r}", fix=f"Use one of {', '.join(RULES)}")
+    if merge not in ("query_id", "query"):
+        raise SettingError(f"cannot merge by {merge!r}", fix="Use query_id or query")
+    gathering = Gathering(findings, "clicks")
+    sessions: dict[Any, int] = {}
+    for line, row in rows(path, findings, columns=columns, quoting=quoting):
+        topic = start_row(gathering, line, row, by_query=merge == "query")
+        if topic is None:
+            continue
+        view = gathering.view(topic, instruction_of(row, line, findings))
+        session = row.get("session_id")
+        number = 0 if session is None else sessions.setdefault(session, len(sessions) + 1)
+        _add_row(gathering, topic, view, number, line, row)
+    decided = _decide(rule, gathering, max_position, min_impressions)
+    gathering.origin = decided.origin
+    judge = kept_by_rule(decided, findings)
+    yield from gathering.topics(judge, clicks=True)
+    findings.said.extend(judge.table())
+
+
+def _decide(
+    rule: str, gathering: Gathering, max_position: int | None, min_impressions: int
+) -> ClickRule:
+    positions = gathering.has_positions
+    said = gathering.findings.said
+    if not positions and (rule == "examined" or max_position is not None):
+        what = "the examined rule" if rule == "examined" else "--max-position"
+        raise SettingError(
+            f"{what} cannot be applied: no row has a position",
+            where=gathering.findings.file,
+            fix="Add a column position (or name it: --map position=rank), or use --rule all",
+        )
+    name = rule if rule != "auto" else ("examined" if positions else "all")
+    if rule == "auto" and positions:
+        said.append(
+            "rule in force: examined (negatives stand above the last click); --rule all takes all"
+        )
+    elif rule == "auto":
+        said.append("rule in force: all; without positions the examined rule cannot be applied")
+    else:
+        said.append(f"rule in force: {name}")
+    return ClickRule(name, max_position, min_impressions)
+
+
+def _add_row(
+    gathering: Gathering, topic: int, view: int, session: int, line: int, row: dict[str, Any]
+) -> None:
+    clicked_key = _key(row, CLICKED_KEYS)
+    impressions_key = _key(row, IMPRESSION_KEYS)
+    if impressions_key is not None:
+        _add_impressions(gathering, topic, view, line, row, impressions_key)
+    elif _is_flat(row, clicked_key):
+        _add_flat(gathering, topic, view, session, line, row, clicked_key)
+    else:
+        _add_lists(gathering, topic, view, line, row, clicked_key)
+
+
+def _add_lists(
+    gathering: Gathering,
+    topic: int,
+    view: int,
+    line: int,
+    row: dict[str, Any],
+    clicked_key: str | None,
+) -> None:
+    findings, documents = gathering.findings, gathering.documents
+    value = row.get(clicked_key) if clicked_key else None
+    clicked, reason = passages(value, clicked_key or "clicked", line, findings)
+    if not clicked:
+        gathering.because(topic, f"{reason} positive" if reason else "no positive")
+    taken: set[int] = set()
+    for passage, item in clicked:
+        number = documents.number(passage, line, clicked_key or "clicked")
+        taken.add(number)
+        gathering.judge(view, number, CLICKED, _position(item, line, findings), line)
+    shown_key = _key(row, SHOWN_KEYS)
+    if shown_key is None:
+        return
+    shown, _ = passages(row[shown_key], shown_key, line, findings)
+    for passage, item in shown:
+        number = documents.number(passage, line, shown_key)
+        if number in taken:
+            findings.note("positive_among_negatives", line, shown_key, f"document {passage[0]!r}")
+            continue
+        gathering.judge(view, number, SHOWN, _position(item, line, findings), line)
+
+
+def _add_impressions(
+    gathering: Gathering,
+    topic: int,
+    view: int,
+    line: int,
+    row: dict[str, Any],
+    key: str,
+) -> None:
+    findings = gathering.findings
+    found, reason = passages(row[key], key, line, findings)
+    any_click = False
+    for passage, item in found:
+        clicked = isinstance(item, dict) and _is_click(item.get("clicked"), line, key, findings)
+        any_click = any_click or clicked
+        number = gathering.documents.number(passage, line, key)
+        position = _position(item, line, findings)
+        gathering.judge(view, number, CLICKED if clicked else SHOWN, position, line)
+    if not any_click:
+        gathering.because(topic, f"{reason} positive" if reason else "no positive")
+
+
+def _add_flat(
+    gathering: Gathering,
+    topic: int,
+    view: int,
+    session: int,
+    line: int,
+    row: dict[str, Any],
+    clicked_key: str | None,
+) -> None:
+    findings = gathering.findings
+    found, reason = passages(_without_query(row), "text", line, findings)
+    clicked = _is_click(row.get(clicked_key or "clicked"), line, clicked_key or "clicked", findings)
+    for passage, _ in found:
+        number = gathering.documents.number(passage, line, "text")
+        position = _position(row, line, findings)
+        gathering.judge(view, number, CLICKED if clicked else SHOWN, position, session)
+    if reason and clicked:
+        gathering.because(topic, f"{reason} positive")
+
+
+def _without_query(row: dict[str, Any]) -> dict[str, Any]:
+    """The document of a flat row: ``id`` and ``name`` may be the row's own, so only sure names count."""
+    return {
+        key: row[key]
+        for key in (*ID_KEYS, *TEXT_KEYS, "title")
+        if key in row and row[key] is not query_of(row)
+    }
+
+
+def _key(row: dict[str, Any], keys: tuple[str, ...]) -> str | None:
+    return next((key for key in keys if key in row), None)
+
+
+def _is_flat(row: dict[str, Any], clicked_key: str | None) -> bool:
+    value = row.get(clicked_key) if clicked_key else None
+    if isinstance(value, (list, dict)):
+        return False
+    has_doc = any(key in row for key in TEXT_KEYS) or "doc_id" in row
+    return has_doc and not any(isinstance(row.get(key), list) for key in SHOWN_KEYS)
+
+
+def _is_click(value: Any, line: int, field: str, findings: Findings) -> bool:
+    if isinstance(value, bool) or value is None:
+        return bool(value)
+    if isinstance(value, (int, float)):
+        return value > 0
+    word = str(value).strip().lower()
+    if word in _YES or word in _NO:
+        return word in _YES
+    if word.isdecimal():
+        return int(word) > 0
+    findings.note("wrong_type", line, field, f"says neither yes nor no: {value!r:.40}")
+    return False
+
+
+def _position(item: Any, line: int, findings: Findings) -> int:
+    if not isinstance(item, dict):
+        return NO_POSITION
+    value = item.get("position", item.get("rank"))
+    if value is None or value == "":
+        return NO_POSITION
+    try:
+        position = int(value)
+        if position != float(value) or position < 0 or isinstance(value, bool):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        findings.note("bad_position", line, "position", f"{value!r:.40} is no rank")
+        return NO_POSITION
+    return position

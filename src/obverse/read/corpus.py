@@ -1,0 +1,62 @@
+"""The documents to mine from: a BEIR folder, a table of documents in any form, or the documents of topics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from obverse.errors import InputError
+from obverse.files import in_folder, topic_rows
+from obverse.read.faults import Findings
+from obverse.read.passages import passages
+from obverse.read.rows import rows
+from obverse.records import Doc, topic_from_json
+
+
+def read_documents(
+    path: str | os.PathLike[str], findings: Findings | None = None
+) -> dict[str, Doc]:
+    """Returns the documents of a corpus by id, in file order.
+
+    Args:
+        path: A folder with ``corpus.jsonl``; a table (JSON Lines, CSV, TSV, Parquet) with an id (``_id``,
+            ``doc_id``, ``id``, ``docid``) and a text; or a topics file, whose documents are taken together.
+        findings: Collects what is wrong with single documents; blank ones are left out.
+
+    Raises:
+        InputError: If there is no document, or an id has two different texts.
+    """
+    seen = findings or Findings()
+    docs: dict[str, Doc] = {}
+    for line, doc in _documents(path, seen):
+        if docs.setdefault(doc.doc_id, doc) != doc:
+            raise InputError(
+                f"document {doc.doc_id!r} has two different texts",
+                where=f"{seen.file}:{line}",
+                fix="Keep one of them",
+            )
+    if not docs:
+        raise InputError("holds no document", where=os.fspath(path), fix="Give a corpus")
+    return docs
+
+
+def _documents(path: str | os.PathLike[str], findings: Findings) -> Iterator[tuple[int, Doc]]:
+    if Path(path).is_dir():
+        path = in_folder(path, "corpus.jsonl")
+    findings.file = os.fspath(path)
+    for line, row in rows(path, findings):
+        if "views" in row:
+            break
+        found, _ = passages(row, "document", line, findings)
+        for (doc_id, title, text), _item in found:
+            yield line, Doc(doc_id, text, title)
+    else:
+        return
+    for line, row in topic_rows(path):
+        try:
+            topic = topic_from_json(row)
+        except InputError as error:
+            raise error.at(f"{findings.file}:{line}") from None
+        for doc in topic.docs:
+            yield line, doc

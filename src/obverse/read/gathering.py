@@ -1,0 +1,364 @@
+"""Rows gathered to topics: each document's text is kept once, on disk; memory holds numbers.
+
+Two million judgements take about 40 MB, and an id about 150 bytes; texts go to a temporary file.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from obverse.identity import normalised, same_text_rule, text_uid
+from obverse.read.faults import Findings
+from obverse.read.passages import Passage
+from obverse.records import Doc, Label, Topic, View
+
+SHOWN, CLICKED = 0, 1
+NEGATIVE, POSITIVE, INSTRUCTION_NEGATIVE, IGNORE = 0, 1, 2, 3
+_LABELS = (Label.NEGATIVE, Label.POSITIVE, Label.INSTRUCTION_NEGATIVE, Label.IGNORE)
+NO_POSITION = -1
+
+
+class Documents:
+    """Documents by number, their texts in a temporary file, each stored once."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        self._numbers: dict[str, int] = {}
+        self._ids: list[str] = []
+        self._hashes = array("q")
+        self._starts = array("q", [0])
+        self._title_sizes = array("i")
+        self._read = False
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def number(self, passage: Passage, line: int, field: str) -> int:
+        """Returns the document's number; a second text under one id becomes a document of its own."""
+        doc_id, title, text = passage
+        mark = hash(text) if not title else hash((title, text))
+        found = self._numbers.get(doc_id)
+        if found is None:
+            return self._add(doc_id, title, text, mark)
+        if self._hashes[found] == mark:
+            return found
+        return self._second_text(passage, mark, line, field)
+
+    def _second_text(self, passage: Passage, mark: int, line: int, field: str) -> int:
+        doc_id, title, text = passage
+        for turn in range(2, 1_000_000):
+            other = f"{doc_id}#{turn}"
+            found = self._numbers.get(other)
+            if found is None:
+                self._findings.note(
+                    "id_with_two_texts",
+                    line,
+                    field,
+                    f"document {doc_id!r} has another text before; this one is called {other!r}",
+                )
+                return self._add(other, title, text, mark)
+            if self._hashes[found] == mark:
+                return found
+        raise AssertionError("unreachable")
+
+    def _add(self, doc_id: str, title: str, text: str, mark: int) -> int:
+        number = len(self._ids)
+        self._numbers[doc_id] = number
+        self._ids.append(doc_id)
+        self._hashes.append(mark)
+        head = title.encode("utf-8", "surrogatepass")
+        body = text.encode("utf-8", "surrogatepass")
+        self._file.write(head)
+        self._file.write(body)
+        self._title_sizes.append(len(head))
+        self._starts.append(self._starts[-1] + len(head) + len(body))
+        return number
+
+    def doc(self, number: int) -> Doc:
+        """Returns a document. Once one was read, no more are added."""
+        if not self._read:
+            self._file.flush()
+            self._read = True
+        self._file.seek(self._starts[number])
+        raw = self._file.read(self._starts[number + 1] - self._starts[number])
+        cut = self._title_sizes[number]
+        return Doc(
+            self._ids[number],
+            raw[cut:].decode("utf-8", "surrogatepass"),
+            raw[:cut].decode("utf-8", "surrogatepass"),
+        )
+
+    def doc_id(self, number: int) -> str:
+        return self._ids[number]
+
+
+@dataclass(slots=True)
+class Judgements:
+    """The judgements of one view, in the order in which they were read; arrays of the same length.
+
+    ``kinds`` holds CLICKED or SHOWN in a click log, else one of NEGATIVE, POSITIVE, INSTRUCTION_NEGATIVE, IGNORE.
+    """
+
+    docs: NDArray[np.int32]
+    kinds: NDArray[np.int8]
+    positions: NDArray[np.int32]
+    sessions: NDArray[np.int32]
+
+
+Judge = Callable[[Judgements], dict[int, int]]
+"""Turns a view's judgements into kinds by document number."""
+
+
+def plain_judge(found: Judgements) -> dict[int, int]:
+    """Returns the kinds as given; a positive outweighs whatever else the document is called."""
+    kinds: dict[int, int] = {}
+    for doc, kind in zip(found.docs.tolist(), found.kinds.tolist(), strict=True):
+        if kinds.get(doc) != POSITIVE:
+            kinds[doc] = kind
+    return kinds
+
+
+class Gathering:
+    """Collects rows and gives back topics: one for each key, with one view for each instruction."""
+
+    def __init__(self, findings: Findings, method: str) -> None:
+        self.findings = findings
+        self.method = method
+        self.origin: dict[str, Any] = {}
+        self.documents = Documents(findings)
+        self._topics: dict[str, int] = {}
+        self._topic_ids: list[str] = []
+        self._queries: list[str] = []
+        self._lines = array("i")
+        self._rows = array("i")
+        self._views: dict[tuple[int, str], int] = {}
+        self._view_topics = array("i")
+        self._instructions: list[str] = []
+        self._view, self._doc = array("i"), array("i")
+        self._kind, self._position, self._session = array("b"), array("i"), array("i")
+        self._reasons: dict[int, str] = {}
+
+    def topic(self, key: str, topic_id: str, query: str, line: int) -> int:
+        """Returns the number of the topic with this key, and counts one row to it."""
+        number = self._topics.get(key)
+        if number is not None and self._queries[number] != query and key == topic_id:  # noqa: SIM102
+            if normalised(self._queries[number]) != normalised(query):
+                self.findings.note(
+                    "query_id_with_two_queries",
+                    line,
+                    "query_id",
+                    f"{topic_id!r} is {self._queries[number][:40]!r} before and {query[:40]!r} here",
+                )
+                topic_id = key = f"{topic_id}#{query_id(query)}"
+                number = self._topics.get(key)
+        if number is None:
+            number = self._topics[key] = len(self._queries)
+            self._topic_ids.append(topic_id)
+            self._queries.append(query)
+            self._lines.append(line)
+            self._rows.append(0)
+        self._rows[number] += 1
+        return number
+
+    def view(self, topic: int, instruction: str) -> int:
+        """Returns the number of the topic's view under an instruction."""
+        key = (topic, instruction)
+        number = self._views.get(key)
+        if number is None:
+            number = self._views[key] = len(self._instructions)
+            self._view_topics.append(topic)
+            self._instructions.append(instruction)
+        return number
+
+    def judge(
+        self, view: int, doc: int, kind: int, position: int = NO_POSITION, session: int = 0
+    ) -> None:
+        """Adds one judgement."""
+        self._view.append(view)
+        self._doc.append(doc)
+        self._kind.append(kind)
+        self._position.append(position)
+        self._session.append(session)
+
+    def because(self, topic: int, reason: str) -> None:
+        """Remembers why a row of the topic has no positive, should no other row give one."""
+        self._reasons.setdefault(topic, reason)
+
+    @property
+    def has_positions(self) -> bool:
+        return bool((np.asarray(self._position) >= 0).any()) if self._position else False
+
+    @property
+    def clicks_everywhere(self) -> dict[int, frozenset[int]]:
+        """The clicked documents by view, of all topics with the same query and instruction."""
+        groups: dict[tuple[str, str], list[int]] = {}
+        for view, topic in enumerate(self._view_topics):
+            key = (normalised(self._queries[topic]), self._instructions[view])
+            groups.setdefault(key, []).append(view)
+        shared = {view: views for views in groups.values() if len(views) > 1 for view in views}
+        if not shared:
+            return {}
+        views, docs = np.asarray(self._view), np.asarray(self._doc)
+        clicked = np.asarray(self._kind) == POSITIVE
+        of_view: dict[int, set[int]] = {}
+        for view, doc in zip(views[clicked].tolist(), docs[clicked].tolist(), strict=True):
+            if view in shared:
+                of_view.setdefault(view, set()).add(doc)
+        return {
+            view: frozenset().union(*(of_view.get(other, set()) for other in others))
+            for view, others in shared.items()
+        }
+
+    def topics(self, judge: Judge = plain_judge, *, clicks: bool = False) -> Iterator[Topic]:
+        """Yields the topics in the order of their first rows.
+
+        Args:
+            judge: Decides each view's labels from its judgements.
+            clicks: Whether a document clicked under the same query elsewhere is no negative.
+        """
+        elsewhere = self.clicks_everywhere if clicks else {}
+        for topic, views in self._grouped():
+            made = self._topic(topic, views, judge, elsewhere)
+            if made is not None:
+                self.findings.usable += self._rows[topic]
+                yield made
+
+    def _grouped(self) -> Iterator[tuple[int, list[tuple[int, Judgements]]]]:
+        views = np.asarray(self._view, dtype=np.int32)
+        view_topics = np.asarray(self._view_topics, dtype=np.int32)
+        order = np.lexsort((views, view_topics[views])) if len(views) else views
+        sorted_views = views[order]
+        docs, kinds = np.asarray(self._doc)[order], np.asarray(self._kind)[order]
+        positions, sessions = np.asarray(self._position)[order], np.asarray(self._session)[order]
+        starts = np.searchsorted(view_topics[sorted_views], np.arange(len(self._queries) + 1))
+        for topic in range(len(self._queries)):
+            low, high = int(starts[topic]), int(starts[topic + 1])
+            inside = sorted_views[low:high]
+            cuts = [low, *(np.flatnonzero(np.diff(inside)) + low + 1).tolist(), high]
+            yield (
+                topic,
+                [
+                    (
+                        int(sorted_views[a]),
+                        Judgements(docs[a:b], kinds[a:b], positions[a:b], sessions[a:b]),
+                    )
+                    for a, b in pairwise(cuts)
+                    if b > a
+                ],
+            )
+
+    def _topic(
+        self,
+        topic: int,
+        views: list[tuple[int, Judgements]],
+        judge: Judge,
+        elsewhere: dict[int, frozenset[int]],
+    ) -> Topic | None:
+        judged = [(view, judge(found)) for view, found in views]
+        topic_id, line = self._topic_ids[topic], self._lines[topic]
+        used = dict.fromkeys(doc for _, kinds in judged for doc in kinds)
+        docs = {number: self.documents.doc(number) for number in used}
+        positives = {doc for _, kinds in judged for doc, kind in kinds.items() if kind == POSITIVE}
+        made: list[View] = []
+        for view, kinds in judged:
+            labels = self._labels(topic_id, line, kinds, docs, elsewhere.get(view, frozenset()))
+            instruction = self._instructions[view]
+            if instruction:
+                _mark_instruction_negatives(labels, positives)
+            if POSITIVE not in labels.values():
+                if len(judged) > 1:
+                    self.findings.set_aside(topic_id, "a view without a positive", line)
+                continue
+            if len(labels) == sum(kind == POSITIVE for kind in labels.values()):
+                self.findings.note("no_negative", line, None, f"topic {topic_id!r}")
+            made.append(
+                View(
+                    instruction,
+                    {docs[doc].doc_id: _LABELS[kind] for doc, kind in labels.items()},
+                    origin={"method": self.method, **self.origin},
+                )
+            )
+        if not made:
+            reason = self._reasons.get(topic, "no positive")
+            self.findings.note("no_positive", line, None, f"topic {topic_id!r}: {reason}")
+            self.findings.set_aside(topic_id, reason, line)
+            return None
+        kept = {doc_id for view in made for doc_id in view.labels}
+        return Topic(
+            topic_id,
+            self._queries[topic],
+            tuple(doc for doc in docs.values() if doc.doc_id in kept),
+            tuple(sorted(made, key=lambda view: not view.is_plain)),
+        )
+
+    def _labels(
+        self,
+        topic_id: str,
+        line: int,
+        kinds: dict[int, int],
+        docs: dict[int, Doc],
+        elsewhere: frozenset[int],
+    ) -> dict[int, int]:
+        """Takes away negatives that are the positive's text again, or that were clicked elsewhere."""
+        positive = [doc for doc, kind in kinds.items() if kind == POSITIVE]
+        if not positive:
+            return kinds
+        uids = {text_uid(full_text(docs[doc])): doc for doc in positive}
+        labels: dict[int, int] = {}
+        for doc, kind in kinds.items():
+            if kind in (NEGATIVE, INSTRUCTION_NEGATIVE):
+                twin = uids.get(text_uid(full_text(docs[doc])))
+                if twin is not None:
+                    self._note_twin(topic_id, line, docs[twin], docs[doc])
+                    continue
+                if doc in elsewhere:
+                    self.findings.note(
+                        "clicked_elsewhere", line, None, f"document {docs[doc].doc_id!r}"
+                    )
+                    continue
+            labels[doc] = kind
+        return labels
+
+    def _note_twin(self, topic_id: str, line: int, positive: Doc, negative: Doc) -> None:
+        rule = same_text_rule(full_text(positive), full_text(negative)) or "nfkc"
+        self.findings.note(
+            "same_text_two_ids",
+            line,
+            None,
+            f"negative {negative.doc_id!r} is the text of positive {positive.doc_id!r} (same by: {rule})",
+        )
+        self.findings.drops.add(
+            topic_id,
+            "a negative with the text of a positive",
+            positive=positive.doc_id,
+            negative=negative.doc_id,
+            rule=rule,
+            file=self.findings.file,
+            line=line,
+        )
+
+
+def _mark_instruction_negatives(labels: dict[int, int], positives: set[int]) -> None:
+    """What answers the topic under another view and not under this one fails the instruction alone."""
+    for doc, kind in labels.items():
+        if kind == NEGATIVE and doc in positives:
+            labels[doc] = INSTRUCTION_NEGATIVE
+
+
+def full_text(doc: Doc) -> str:
+    """Returns title and text as one string, as documents are compared."""
+    return f"{doc.title} {doc.text}" if doc.title else doc.text
+
+
+def query_id(query: str) -> str:
+    """Returns an id made from a query's normalised text."""
+    return f"query-{text_uid(query):016x}"

@@ -1,0 +1,173 @@
+"""Documents as people write them: objects, strings, lists of either, and the holes in them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from obverse.read.faults import Findings
+
+ID_KEYS = ("doc_id", "id", "_id", "docid", "document_id", "pid", "docno")
+TEXT_KEYS = ("text", "contents", "content", "passage", "body", "document", "document_text")
+TITLE_KEYS = ("title", "headline", "name")
+
+Passage = tuple[str, str, str]
+"""``(doc_id, title, text)``."""
+
+
+def passages(
+    value: Any, field: str, line: int, findings: Findings, *, bare: bool = False
+) -> tuple[list[tuple[Passage, Any]], str | None]:
+    """Returns the usable documents of a field beside what they were, and why the last unusable one is none.
+
+    Args:
+        value: A list of objects or strings, or one of them alone.
+        field: The column's name, for reports.
+        bare: Whether strings are the format's own way and need no warning.
+
+    Returns:
+        The passages, each with the item that it was made of, and a fixed reason (``blank``, ``null``,
+        ``missing``, ``of the wrong type``) or None.
+    """
+    if isinstance(value, list):
+        items = value
+    elif value is None:
+        return [], None
+    else:
+        if isinstance(value, str) and not bare:
+            findings.note("string_for_list", line, field, f"{_start(value)} read as one passage")
+        items = [value]
+    found: list[tuple[Passage, Any]] = []
+    reason: str | None = None
+    for number, item in enumerate(items):
+        passage = (
+            _from_object(item, field, number, line, findings)
+            if type(item) is dict
+            else _from_other(item, field, number, line, findings, bare or item is value)
+        )
+        if isinstance(passage, tuple):
+            found.append((passage, item))
+        else:
+            reason = passage
+    return found, reason
+
+
+def _from_object(
+    item: Mapping[str, Any], field: str, number: int, line: int, findings: Findings
+) -> Passage | str:
+    text: Any = item.get("text")
+    if text is None and "text" not in item:
+        text = _first(item, TEXT_KEYS, _MISSING)
+    title: Any = item.get("title")
+    if title is None and "title" not in item:
+        title = _first(item, TITLE_KEYS, "")
+    if type(title) is not str:
+        title = (
+            "" if title is None else _said_string(title, f"{field}[{number}].title", line, findings)
+        )
+    if type(text) is not str or not text or text.isspace() or text[0] == "\ufeff":
+        text = _text_or_reason(text, title, f"{field}[{number}].text", line, findings)
+        if text is None:
+            return "null"
+        if text is _MISSING:
+            return "missing"
+        if not (text.strip() or title.strip()):
+            return "blank"
+    doc_id: Any = item.get("id")
+    if doc_id is None:
+        doc_id = _first(item, ID_KEYS, None)
+    if type(doc_id) is not str or not doc_id:
+        doc_id = string_id(doc_id, f"{field}[{number}].id", line, findings)
+    return doc_id or text_id(title, text), title, text
+
+
+def _from_other(
+    item: Any, field: str, number: int, line: int, findings: Findings, expected: bool
+) -> Passage | str:
+    where = f"{field}[{number}]"
+    if item is None:
+        findings.note("null_text", line, where, "the document is null")
+        return "null"
+    if not isinstance(item, str):
+        findings.note("wrong_type", line, where, f"a document cannot be {item!r:.40}")
+        return "of the wrong type"
+    if not item.strip():
+        code = "blank_text" if item else "empty_text"
+        findings.note(code, line, where, "the document is blank")
+        return "blank"
+    if not expected:
+        findings.note("string_for_document", line, where, f"{_start(item)} read as one passage")
+    text = item.removeprefix("\ufeff")
+    return text_id("", text), "", text
+
+
+def _text_or_reason(text: Any, title: str, where: str, line: int, findings: Findings) -> Any:
+    """Returns a text, None for null, or ``_MISSING``; a title alone is a text too."""
+    if isinstance(text, str):
+        text = text.removeprefix("\ufeff")
+        if not text.strip() and not title.strip():
+            findings.note(
+                "blank_text" if text else "empty_text", line, where, "the document is blank"
+            )
+        return text
+    if title.strip() and (text is None or text is _MISSING):
+        return ""
+    if text is None:
+        findings.note("null_text", line, where, "the text is null")
+    elif text is _MISSING:
+        findings.note("missing_text", line, where, f"no key {', '.join(TEXT_KEYS[:3])} ...")
+    else:
+        return _said_string(text, where, line, findings)
+    return text
+
+
+def _said_string(value: Any, where: str, line: int, findings: Findings) -> str:
+    findings.note("wrong_type", line, where, f"should be a string: {value!r:.40}")
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return " ".join(value)
+    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
+
+
+def string_id(value: Any, field: str, line: int, findings: Findings) -> str | None:
+    """Returns an id as the string it is, or None where there is none; a JSON number is reported.
+
+    A whole number that some tool turned into 7.0 is read as 7, so that one document has one id.
+    """
+    if isinstance(value, str):
+        return value or None
+    if value is None:
+        findings.note("missing_id", line, field, "has no id")
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        findings.note("wrong_type", line, field, f"an id cannot be {value!r:.40}")
+        return None
+    text = str(int(value)) if value == value and value == int(value) else repr(value)
+    findings.note("number_id", line, field, f"the number {value} read as the string {text!r}")
+    return text
+
+
+def text_id(title: str, text: str) -> str:
+    """Returns an id made from a document's exact content: the same text has the same id in every file."""
+    digest = hashlib.blake2b(
+        f"{title}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8
+    ).hexdigest()
+    return f"text-{digest}"
+
+
+def _first(item: Mapping[str, Any], keys: tuple[str, ...], default: Any) -> Any:
+    for key in keys:
+        if key in item:
+            return item[key]
+    return default
+
+
+def _start(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+class _Missing:
+    """Stands for a key that is not there, where null means something else."""
+
+
+_MISSING = _Missing()

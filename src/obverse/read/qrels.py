@@ -1,0 +1,62 @@
+"""Relevance judgements: BEIR's TSV with a header, and TREC's four columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from obverse.files import read_lines
+from obverse.read.faults import Findings
+
+Judgement = tuple[int, str, str, int]
+"""``(line, query_id, doc_id, grade)``."""
+
+
+def qrels_rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[Judgement]:
+    """Yields the judgements of a qrels file: ``query-id corpus-id score`` or ``query 0 doc grade``.
+
+    Ids stay the strings they are. Grades such as 2.0 are whole numbers; 0.5 is none, and is refused.
+    """
+    findings.file = os.fspath(path)
+    for line, raw in read_lines(path, findings.lines):
+        fields = raw.decode("utf-8", "replace").split("\t")
+        if len(fields) < 3:
+            fields = raw.decode("utf-8", "replace").split()
+        if len(fields) == 4:
+            query_id, _, doc_id, grade = fields
+        elif len(fields) == 3:
+            query_id, doc_id, grade = fields
+        else:
+            findings.wrong(
+                "ragged_row",
+                line,
+                None,
+                f"has {len(fields)} fields instead of 3 or 4",
+                "Write query-id, corpus-id, score",
+            )
+            continue
+        found = whole_grade(grade)
+        if found is None and line == 1 and not any(c.isdigit() for c in grade):
+            continue  # the header
+        if found is None:
+            findings.wrong(
+                "bad_grade",
+                line,
+                "score",
+                f"the grade {grade.strip()!r} is no whole number",
+                "Give whole grades: 0, 1, 2",
+            )
+            continue
+        if found < 0:
+            findings.note("negative_grade", line, "score", f"{found} read as not relevant")
+        yield line, query_id, doc_id, found
+    findings.close_lines()
+
+
+def whole_grade(text: str) -> int | None:
+    """Returns a grade as a whole number, or None where it is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return int(value) if value == value and abs(value) < 1e9 and value == int(value) else None

@@ -1,0 +1,57 @@
+"""Topics files and topics benchmark folders, row by row, so that every fault is named and the rest is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from obverse.errors import InputError
+from obverse.files import in_folder, topic_rows
+from obverse.read.faults import Findings
+from obverse.records import Topic, topic_from_json
+
+
+def read_topic_rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[Topic]:
+    """Yields the topics of a topics file, or of a folder that holds ``topics.jsonl``."""
+    if Path(path).is_dir():
+        path = in_folder(path, "topics.jsonl")
+    findings.file = os.fspath(path)
+    seen: dict[str, int] = {}
+    for line, row in topic_rows(path, findings.lines):
+        findings.rows += 1
+        try:
+            topic = topic_from_json(row)
+        except InputError as error:
+            findings.wrong(_code(error), line, error.where, error.what, error.fix or "Mend it")
+            continue
+        if topic.topic_id in seen:
+            findings.wrong(
+                "duplicate_topic",
+                line,
+                "topic_id",
+                f"topic_id {topic.topic_id!r} stands already in line {seen[topic.topic_id]}",
+                "Give every topic an id of its own",
+            )
+            continue
+        seen[topic.topic_id] = line
+        findings.usable += 1
+        yield topic
+    findings.close_lines()
+    if not findings.rows:
+        findings.wrong("empty_file", None, None, "holds no topic", "Write one topic on each line")
+
+
+def _code(error: InputError) -> str:
+    what = error.what
+    if what.startswith("unknown label"):
+        return "unknown_label"
+    if "unknown key" in what:
+        return "unknown_key"
+    if "no document is positive" in what or "no view, so no positive" in what:
+        return "no_positive"
+    if "list, not a string" in what:
+        return "string_for_list"
+    if what == "is empty" and error.where == "query":
+        return "blank_query"
+    return "bad_topic"
