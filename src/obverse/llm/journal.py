@@ -1,0 +1,320 @@
+"""The journal of a run: append-only, written before a reply is used, the only truth about what was asked and paid.
+
+``<run>/journal/<shard>/000001.jsonl`` holds one record a line: ``start`` before a request leaves, ``done`` with the
+raw reply before anyone sees it, ``fail`` for an attempt without a reply, and ``note``. Parsed answers are never
+kept, so a better parser reads old replies for free.
+
+A shard's folder has one writer, which holds a lock on it; each opening that has news writes a segment of its own.
+All shards of a run are read, whoever wrote them: that is the merge.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+from obverse.errors import InputError, SettingError
+from obverse.llm.journal_lines import Line, Segment, cut_tail, decode, scan
+from obverse.llm.reply import Reply, reply_from_row
+from obverse.llm.request import Request, Tags, parts
+
+Fsync = Literal["always", "interval", "never"]
+SEGMENT_BYTES = 256 * 2**20
+SYNC_SECONDS = 0.25
+
+
+@dataclass(slots=True)
+class Found:
+    """What opening a journal found.
+
+    Attributes:
+        done: Keys with a reply.
+        in_flight: Keys that were sent and have neither reply nor failure: possibly billed.
+        torn_bytes: Bytes of a cut-off last record, set aside.
+        bad_lines: Records whose checksum is wrong; they are not used.
+        duplicates: Further replies to a key; the first is used, the others are waste.
+    """
+
+    done: int = 0
+    in_flight: int = 0
+    torn_bytes: int = 0
+    bad_lines: int = 0
+    duplicates: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """Yields what a person should know, a sentence each."""
+        if self.done:
+            yield f"{self.done:,} replies stand in the journal and are not asked for again"
+        if self.torn_bytes:
+            yield f"a torn last record of {self.torn_bytes:,} bytes was cut off and set aside (torn.bin)"
+        if self.bad_lines:
+            yield f"{self.bad_lines:,} damaged records are left out; what they held is asked for again"
+        if self.in_flight:
+            yield f"{self.in_flight:,} requests were in flight when an earlier run ended: possibly billed"
+
+
+@dataclass(slots=True)
+class _Index:
+    done: dict[bytes, tuple[int, int, int]] = field(default_factory=dict)
+    """Segment number, offset and size by key."""
+    starts: dict[bytes, int] = field(default_factory=dict)
+    """How many attempts of a key have neither reply nor failure."""
+    asked: dict[str, tuple[bytes, Mapping[str, str]]] = field(default_factory=dict)
+    """The last request by place: its key and what it consisted of."""
+
+
+class Journal:
+    """An open journal; safe to use from several threads.
+
+    Args:
+        run_dir: The run's folder; made where it is missing.
+        shard: The name of the folder that this process writes to.
+        fsync: When records are forced to the disk: each one, every 0.25 s, or when the system likes. A kill loses
+            nothing under any of them; a power failure loses at most what was not forced.
+
+    Raises:
+        SettingError: If another process writes to the same shard.
+    """
+
+    def __init__(
+        self, run_dir: str | os.PathLike[str], *, shard: str = "0", fsync: Fsync = "interval"
+    ) -> None:
+        self.folder = Path(run_dir) / "journal" / shard
+        self.found = Found()
+        self._fsync = fsync
+        self._index = _Index()
+        self._segments: list[Path] = []
+        self._readers: dict[int, int] = {}
+        self._guard = threading.RLock()
+        self._closed = threading.Event()
+        self._lock = _locked(self.folder)
+        try:
+            self._load()
+        except BaseException:
+            os.close(self._lock)
+            raise
+        self._next_segment()
+        self._syncer = threading.Thread(target=self._sync_now_and_then, daemon=True)
+        if fsync == "interval":
+            self._syncer.start()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forces everything to the disk and gives the lock back."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        if self._syncer.is_alive():
+            self._syncer.join()
+        with self._guard:
+            if self._fsync != "never":
+                self._segment.sync()
+            self._segment.close()
+            for descriptor in (self._lock, *self._readers.values()):
+                os.close(descriptor)
+
+    def __contains__(self, key: str) -> bool:
+        return bytes.fromhex(key) in self._index.done
+
+    def reply(self, key: str) -> Reply | None:
+        """Returns the reply that the journal holds for a key, or None."""
+        where = self._index.done.get(bytes.fromhex(key))
+        if where is None:
+            return None
+        number, offset, size = where
+        with self._guard:
+            if number not in self._readers:
+                self._readers[number] = os.open(self._segments[number], os.O_RDONLY)
+            record = decode(os.pread(self._readers[number], size, offset))
+        if record is None:
+            raise InputError(
+                "was changed while in use", where=str(self._segments[number]), fix="Run again"
+            )
+        return reply_from_row(record["reply"])
+
+    def changed(self, request: Request) -> dict[str, tuple[str, str]]:
+        """Returns what differs from the last request for the same question of the same topic.
+
+        Returns:
+            ``{part: (then, now)}`` with the parts ``model``, ``prompt``, ``answer form`` and ``sampling``; empty
+            where the journal has no such question, or the very same request.
+        """
+        before = self._index.asked.get(request.tags.place)
+        if before is None or before[0] == bytes.fromhex(request.key):
+            return {}
+        then, now = before[1], parts(request.body)
+        return {
+            name: (then.get(name, "none"), now.get(name, "none"))
+            for name in sorted(then.keys() | now.keys())
+            if then.get(name) != now.get(name)
+        }
+
+    def start(self, request: Request, *, lane: str, endpoint: str = "") -> None:
+        """Notes that a request is about to be sent."""
+        self._request_record(
+            "start", request, lane=lane, endpoint=endpoint, max_tokens=request.max_tokens
+        )
+
+    def done(self, request: Request, reply: Reply) -> None:
+        """Writes a reply. Call it before anyone sees the reply."""
+        self._request_record("done", request, reply=reply.row())
+
+    def fail(
+        self,
+        request: Request,
+        code: str,
+        *,
+        status: int | None = None,
+        body: str = "",
+        maybe_billed: bool = False,
+        endpoint: str = "",
+    ) -> None:
+        """Notes an attempt that brought no reply."""
+        self._append(
+            {
+                "kind": "fail",
+                "key": request.key,
+                "time": time.time(),
+                "code": code,
+                "status": status,
+                "body": body[:4_096],
+                "maybe_billed": maybe_billed,
+                "endpoint": endpoint,
+            }
+        )
+
+    def note(self, what: str, **facts: Any) -> None:
+        """Writes a record that is no request: a batch that was handed in, a stop."""
+        self._append({"kind": "note", "what": what, "time": time.time(), **facts})
+
+    def records(self) -> Iterator[Mapping[str, Any]]:
+        """Yields all good records of all shards, in the order of shards, segments and lines."""
+        for path in self._segments:
+            if path.exists():
+                for line in scan(path):
+                    if line.record is not None:
+                        yield line.record
+
+    def _request_record(self, kind: str, request: Request, **facts: Any) -> None:
+        self._append(
+            {
+                "kind": kind,
+                "key": request.key,
+                "time": time.time(),
+                "tags": request.tags.row(),
+                "parts": parts(request.body),
+                **facts,
+            }
+        )
+
+    def _append(self, record: Mapping[str, Any]) -> None:
+        with self._guard:
+            if self._segment.size >= SEGMENT_BYTES:
+                self._segment.sync()
+                self._segment.close()
+                self._next_segment()
+            offset, size = self._segment.append(record)
+            self._take(Line(offset, size, record), len(self._segments) - 1)
+            if self._fsync == "always":
+                self._segment.sync()
+
+    def _next_segment(self) -> None:
+        last = max((int(path.stem) for path in self.folder.glob("[0-9]*.jsonl")), default=0)
+        self._segment = Segment(self.folder / f"{last + 1:06d}.jsonl")
+        self._segments.append(self._segment.path)
+
+    def _load(self) -> None:
+        """Reads all shards. The own one is mended; another's tail may be in the making and is left alone."""
+        for folder in sorted(path for path in self.folder.parent.iterdir() if path.is_dir()):
+            for path in sorted(folder.glob("[0-9]*.jsonl")):
+                self._segments.append(path)
+                self._load_segment(path, own=folder == self.folder)
+        self.found.done = len(self._index.done)
+        self.found.in_flight = sum(key not in self._index.done for key in self._index.starts)
+
+    def _load_segment(self, path: Path, *, own: bool) -> None:
+        good_end = bad = 0
+        for line in scan(path):
+            if line.record is None:
+                bad += 1
+                continue
+            self.found.bad_lines += bad
+            bad, good_end = 0, line.offset + line.size
+            self._take(line, len(self._segments) - 1)
+        if own:
+            self.found.torn_bytes += cut_tail(path, good_end)
+        else:
+            self.found.bad_lines += max(0, bad - 1)
+
+    def _take(self, line: Line, segment: int) -> None:
+        record = line.record or {}
+        kind = record["kind"]
+        if kind == "note":
+            return
+        key = bytes.fromhex(record["key"])
+        if kind == "start":
+            self._index.starts[key] = self._index.starts.get(key, 0) + 1
+        else:
+            self._settle(key)
+        if kind == "done":
+            self.found.duplicates += key in self._index.done
+            self._index.done.setdefault(key, (segment, line.offset, line.size))
+        if kind != "fail":
+            self._index.asked[Tags(**record["tags"]).place] = (key, record["parts"])
+
+    def _settle(self, key: bytes) -> None:
+        left = self._index.starts.pop(key, 0) - 1
+        if left > 0:
+            self._index.starts[key] = left
+
+    def _sync_now_and_then(self) -> None:
+        synced = (self._segment, 0)
+        while not self._closed.wait(SYNC_SECONDS):
+            now = (self._segment, self._segment.size)
+            if now != synced:
+                with contextlib.suppress(OSError):  # a segment that is full just now syncs itself
+                    now[0].sync()
+                synced = now
+
+
+def _locked(folder: Path) -> int:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise SettingError(
+            f"the run's folder cannot be written: {error.strerror}",
+            where=str(folder),
+            fix="Name another one with --run",
+        ) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        owner = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
+        os.close(descriptor)
+        raise SettingError(
+            f"another run is writing here (process {owner})",
+            where=str(folder),
+            fix="Wait for it, or give each process its part with --shard 0/2, 1/2",
+        ) from None
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    return descriptor

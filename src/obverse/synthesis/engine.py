@@ -1,0 +1,177 @@
+"""The engine: runs a method's dialogues, thousands at once, against one lane of replies and one journal.
+
+Topics come out in the order they went in. What a topic becomes depends on the topic, the seed and the replies
+alone, so a second run over a full journal asks for nothing and gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+import threading
+from collections import Counter, deque
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from obverse.errors import SettingError
+from obverse.files import write_json_lines
+from obverse.llm.asking import Asker
+from obverse.llm.journal import Fsync, Journal
+from obverse.llm.lanes import Lane
+from obverse.log import say
+from obverse.records import Topic
+from obverse.sampling import rng_for, seed_for
+from obverse.stages import Drops
+from obverse.synthesis.conversation import Outcome, converse
+from obverse.synthesis.methods import Method, load_method
+
+T = TypeVar("T")
+
+
+def synthesize(
+    topics: Iterable[Topic],
+    drops: Drops,
+    *,
+    method: str | Method,
+    llm: Lane,
+    run_dir: str | os.PathLike[str],
+    seed: int = 0,
+    shard: tuple[int, int] | None = None,
+    options: Mapping[str, Any] | None = None,
+    open_topics: int = 1_024,
+    fsync: Fsync = "interval",
+) -> Iterator[Topic]:
+    """Yields the topics with the views that a method makes, in the order they came.
+
+    A topic that the method skips, or whose replies stay unusable, goes out unchanged and is noted in ``drops``. All
+    unusable replies stand in ``<run_dir>/rejects.jsonl`` with code, raw text and tokens.
+
+    Args:
+        topics: The topics; read at most ``open_topics`` ahead.
+        drops: Notes what made no view, with a fixed reason.
+        method: A name of ``METHODS``, ``package.module:function``, or the function itself.
+        llm: Where replies come from.
+        run_dir: The run's folder: its journal, rejects and status.
+        seed: Draws depend on seed, method and topic_id.
+        shard: ``(i, n)``: only the topics whose id hashes to part i of n, from 0.
+        options: Further parameters of the method.
+        open_topics: How many topics are under way at once.
+        fsync: When the journal is forced to the disk.
+
+    Raises:
+        SettingError: If the method is unknown or another run writes to the same journal.
+        Unfinished: If the run ended early; the journal keeps all replies, and the same call goes on.
+    """
+    name, function = load_method(method, options)
+    where = "0" if shard is None else shard_name(shard)
+    with Journal(run_dir, shard=where, fsync=fsync) as journal, _Loop() as loop:
+        for line in journal.found.lines():
+            say(f"journal: {line}")
+        run = _Run(name, function, Asker(llm, journal), seed, drops)
+        try:
+            loop.result(llm.open(journal))
+            mine = (
+                topic for topic in topics if shard is None or part_of(topic, shard[1]) == shard[0]
+            )
+            yield from run.in_order(mine, loop, open_topics)
+        finally:
+            llm.stop("stopped")
+            loop.result(llm.close())
+            write_json_lines(Path(run_dir) / "rejects.jsonl", run.rejects)
+    llm.finish(run.unfinished)
+
+
+def part_of(topic: Topic, parts: int) -> int:
+    """Returns the part, 0 to ``parts - 1``, that a topic belongs to: a hash of its id, the same everywhere."""
+    return seed_for(0, "shard", topic.topic_id) % parts
+
+
+def shard_name(shard: tuple[int, int]) -> str:
+    """Returns the name of a shard's journal folder.
+
+    Raises:
+        SettingError: If the part is not one of 0 to n - 1.
+    """
+    part, parts = shard
+    if not 0 <= part < parts:
+        raise SettingError(
+            f"there is no part {part} of {parts}", fix=f"Use 0/{parts} to {parts - 1}/{parts}"
+        )
+    return f"{part}-of-{parts}"
+
+
+@dataclass(slots=True)
+class _Run:
+    method: str
+    function: Method
+    asker: Asker
+    seed: int
+    drops: Drops
+    unfinished: Counter[str] = field(default_factory=Counter)
+    rejects: list[dict[str, Any]] = field(default_factory=list)
+
+    def in_order(self, topics: Iterable[Topic], loop: _Loop, open_topics: int) -> Iterator[Topic]:
+        under_way: deque[concurrent.futures.Future[Outcome]] = deque()
+        try:
+            for order, topic in enumerate(topics):
+                under_way.append(loop.submit(self.one(topic, order)))
+                while under_way and (len(under_way) >= open_topics or under_way[0].done()):
+                    yield from self.take(under_way.popleft().result())
+            while under_way:
+                yield from self.take(under_way.popleft().result())
+        finally:
+            self.asker.lane.stop("stopped")
+            concurrent.futures.wait(under_way, timeout=self.asker.lane.drain_seconds)
+
+    async def one(self, topic: Topic, order: int) -> Outcome:
+        dialogue = self.function(topic, rng_for(self.seed, self.method, topic.topic_id))
+        return await converse(topic, self.method, dialogue, self.asker, order=order)
+
+    def take(self, outcome: Outcome) -> Iterator[Topic]:
+        self.rejects += [attempt.row() for attempt in outcome.rejects]
+        if outcome.unfinished:
+            self.unfinished[outcome.unfinished] += 1
+            return
+        if outcome.reason:
+            self.drops.add(outcome.topic.topic_id, outcome.reason, **outcome.details)
+        yield outcome.topic
+
+
+class _Loop:
+    """An event loop in a thread of its own, so that replies come in while the caller does other work."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> _Loop:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.result(self._cancel_all())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def result(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.submit(work).result()
+
+    @staticmethod
+    async def _cancel_all() -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
