@@ -78,17 +78,28 @@ def form_note(answer: type[BaseModel], form: Form) -> str:
     schema = wire_schema(answer)["properties"]
     if form is Form.TAGS:
         lines = ["End your reply with one answer block and write nothing after it:", "<answer>"]
-        lines += [f"<{name}>{_kind(schema[name])}</{name}>" for name in answer.model_fields]
+        lines += [f"<{name}>{_tag_kind(schema[name])}</{name}>" for name in answer.model_fields]
         lines.append("</answer>")
     else:
         lines = ["Reply with one JSON object and nothing else. Its keys, in this order:"]
         lines += [f'"{name}": {_kind(schema[name])}' for name in answer.model_fields]
-    told = [
-        f"{name}: {field.description}"
-        for name, field in answer.model_fields.items()
-        if field.description
-    ]
+    told = _descriptions(answer.model_json_schema())
     return "\n".join([*lines, *(["Where", *told] if told else [])])
+
+
+def _descriptions(schema: Mapping[str, Any]) -> list[str]:
+    objects = [schema, *schema.get("$defs", {}).values()]
+    return [
+        f"{name}: {field['description']}"
+        for part in objects
+        for name, field in part.get("properties", {}).items()
+        if "description" in field
+    ]
+
+
+def _tag_kind(schema: Mapping[str, Any]) -> str:
+    words = _kind(schema)
+    return words.replace("a list", "a JSON list", 1).replace("an object", "a JSON object", 1)
 
 
 def wire_schema(answer: type[BaseModel]) -> dict[str, Any]:

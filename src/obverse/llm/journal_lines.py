@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import zlib
 from collections.abc import Iterator, Mapping
@@ -40,7 +41,11 @@ def decode(line: bytes) -> Mapping[str, Any] | None:
         return None
     if not line.endswith(_TAIL):
         return None
-    record: Mapping[str, Any] = orjson.loads(body)
+    record: Mapping[str, Any]
+    try:
+        record = orjson.loads(body)
+    except orjson.JSONDecodeError:  # an escaped lone surrogate
+        record = json.loads(body)
     return record
 
 

@@ -79,13 +79,18 @@ def reply_from_response(response: Any, **where: Any) -> Reply:
     thinking = message.get("reasoning_content") or message.get("reasoning") or ""
     refusal = message.get("refusal")
     return Reply(
-        text=content or "",
+        text=_encodable(content or ""),
         reasoning=thinking if isinstance(thinking, str) else "",
         finish_reason="refusal" if refusal else choice.get("finish_reason"),
         usage=usage_from_response(response.get("usage")),
         logprobs=choice.get("logprobs"),
         **where,
     )
+
+
+def _encodable(text: str) -> str:
+    """A lone surrogate has no UTF-8 form, so nothing could be written that holds it."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def usage_from_response(usage: Any) -> Usage:
