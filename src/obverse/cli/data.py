@@ -109,3 +109,70 @@ def mine_command(
             "stopwords": stopwords,
         },
     )
+
+
+@app.command("check")
+def check_command(
+    source: _Source,
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    fix: Annotated[
+        str | None, typer.Option(help="Write a mended copy here and say what changed.")
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option(help="The source's format; guessed if left out.")
+    ] = None,
+    map: _Map = "",
+    split: Annotated[str | None, typer.Option(help="BEIR: which qrels file. [train]")] = None,
+    min_candidates: Annotated[
+        int, typer.Option(help="Report topics with fewer documents than this.")
+    ] = 2,
+    encoder: Annotated[
+        str | None, typer.Option(help="Report documents longer than this encoder reads.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="The limit in tokens; by default the encoder's own.")
+    ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(help="A benchmark whose texts must not be in the data; may be repeated."),
+    ] = None,
+    apart_from: Annotated[
+        list[str] | None,
+        typer.Option(help="Another split, which must share no query and no positive document."),
+    ] = None,
+    fail_on: Annotated[
+        str, typer.Option(help="The least severity that gives exit status 2: error, warning, note.")
+    ] = "error",
+) -> None:
+    """Say what is wrong with data, by file and line; exit status 2 if there is an error."""
+    from obverse.check import check, report, to_json, worst
+    from obverse.check.mending import mend
+    from obverse.errors import SettingError
+    from obverse.files import to_json as json_bytes
+    from obverse.read.faults import Severity
+    from obverse.read.rows import column_map
+
+    if fail_on not in set(Severity):
+        raise SettingError(f"--fail-on {fail_on!r}", fix=f"Use one of {', '.join(Severity)}")
+    columns = column_map(map)
+    options = {"split": split} if split else {}
+    findings = check(
+        source,
+        format,
+        columns=columns,
+        min_candidates=min_candidates,
+        encoder=encoder,
+        max_tokens=max_tokens,
+        against=against or (),
+        apart_from=apart_from or (),
+        **options,
+    )
+    if json:
+        print(json_bytes(to_json(findings)).decode())
+    else:
+        print("\n".join(report(findings)))
+    if fix is not None:
+        mend(source, fix, format=format, columns=columns)
+    found, order = worst(findings), list(Severity)
+    if found is not None and order.index(found) <= order.index(Severity(fail_on)):
+        raise typer.Exit(2)

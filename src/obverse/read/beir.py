@@ -1,4 +1,6 @@
-"""BEIR folders: ``corpus.jsonl``, ``queries.jsonl``, ``qrels/<split>.tsv``, each plain or compressed.
+"""BEIR folders: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/<split>.tsv`` or ``qrels.tsv``, plain or compressed.
+
+A query may have an ``instruction`` beside its text; then its view has it.
 
 After Thakur et al. (2021), BEIR, https://arxiv.org/abs/2104.08663.
 """
@@ -15,8 +17,13 @@ from obverse.read.faults import Findings
 from obverse.read.gathering import NEGATIVE, POSITIVE, Gathering
 from obverse.read.passages import passages, string_id
 from obverse.read.qrels import Judgement, qrels_rows
+from obverse.read.query_rows import instruction_of
 from obverse.read.rows import json_rows
 from obverse.records import Topic
+
+
+Ask = tuple[str, str]
+"""``(query, instruction)``."""
 
 
 def read_beir(
@@ -38,7 +45,7 @@ def read_beir(
     qrels_name = findings.file
     queries = _queries(folder, {judgement[1] for judgement in judgements}, findings)
     gathering = Gathering(findings, "beir")
-    gathering.origin = {"split": split}
+    gathering.origin = {"split": split} if (folder / "qrels").is_dir() else {}
     numbers = _documents(folder, {judgement[2] for judgement in judgements}, gathering)
     findings.file = qrels_name
     for judgement in judgements:
@@ -54,7 +61,9 @@ def qrels_file(folder: Path, split: str) -> Path:
     Raises:
         InputError: If there are none, with the splits that there are.
     """
-    home = folder / "qrels" if (folder / "qrels").is_dir() else folder
+    if not (folder / "qrels").is_dir():
+        return in_folder(folder, "qrels.tsv")
+    home = folder / "qrels"
     names = sorted(
         file.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".tsv")
         for file in home.glob("*.tsv*")
@@ -68,10 +77,10 @@ def qrels_file(folder: Path, split: str) -> Path:
     return in_folder(home, f"{split}.tsv")
 
 
-def _queries(folder: Path, wanted: set[str], findings: Findings) -> dict[str, str]:
+def _queries(folder: Path, wanted: set[str], findings: Findings) -> dict[str, Ask]:
     path = in_folder(folder, "queries.jsonl")
     findings.file = str(path)
-    queries: dict[str, str] = {}
+    queries: dict[str, Ask] = {}
     for line, row in json_rows(path, findings):
         query_id = row.get("_id", row.get("query_id"))
         if type(query_id) is not str:
@@ -83,7 +92,7 @@ def _queries(folder: Path, wanted: set[str], findings: Findings) -> dict[str, st
             findings.note("blank_query", line, "text", f"query {query_id!r} has no text")
             findings.set_aside(query_id, "blank query", line)
             text = ""
-        queries[query_id] = text
+        queries[query_id] = (text, instruction_of(row, line, findings))
     findings.close_lines()
     return queries
 
@@ -108,14 +117,14 @@ def _documents(folder: Path, wanted: set[str], gathering: Gathering) -> dict[str
 
 
 def _judge(
-    gathering: Gathering, judgement: Judgement, queries: dict[str, str], numbers: dict[str, int]
+    gathering: Gathering, judgement: Judgement, queries: dict[str, Ask], numbers: dict[str, int]
 ) -> None:
     line, query_id, doc_id, grade = judgement
     findings = gathering.findings
-    query = queries.get(query_id)
-    if query is None:
+    if query_id not in queries:
         findings.note("missing_query", line, "query-id", f"no query {query_id!r}")
         return
+    query, instruction = queries[query_id]
     if not query:
         return
     topic = gathering.topic(query_id, query_id, query, line)
@@ -124,4 +133,5 @@ def _judge(
         findings.note("missing_document", line, "corpus-id", f"no document {doc_id!r}")
         gathering.because(topic, "judged documents are not in the corpus")
         return
-    gathering.judge(gathering.view(topic, ""), number, POSITIVE if grade > 0 else NEGATIVE)
+    kind = POSITIVE if grade > 0 else NEGATIVE
+    gathering.judge(gathering.view(topic, instruction), number, kind, line)

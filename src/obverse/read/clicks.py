@@ -102,7 +102,9 @@ def _add_row(
 ) -> None:
     clicked_key = _key(row, CLICKED_KEYS)
     impressions_key = _key(row, IMPRESSION_KEYS)
+    gathering.positive_field = impressions_key or clicked_key or "clicked"
     if impressions_key is not None:
+        gathering.negative_field = impressions_key
         _add_impressions(gathering, topic, view, line, row, impressions_key)
     elif _is_flat(row, clicked_key):
         _add_flat(gathering, topic, view, session, line, row, clicked_key)
@@ -127,8 +129,9 @@ def _add_lists(
     for passage, item in clicked:
         number = documents.number(passage, line, clicked_key or "clicked")
         taken.add(number)
-        gathering.judge(view, number, CLICKED, _position(item, line, findings), line)
+        gathering.judge(view, number, CLICKED, line, _position(item, line, findings), line)
     shown_key = _key(row, SHOWN_KEYS)
+    gathering.negative_field = shown_key or "shown"
     if shown_key is None:
         return
     shown, _ = passages(row[shown_key], shown_key, line, findings)
@@ -137,7 +140,7 @@ def _add_lists(
         if number in taken:
             findings.note("positive_among_negatives", line, shown_key, f"document {passage[0]!r}")
             continue
-        gathering.judge(view, number, SHOWN, _position(item, line, findings), line)
+        gathering.judge(view, number, SHOWN, line, _position(item, line, findings), line)
 
 
 def _add_impressions(
@@ -156,7 +159,7 @@ def _add_impressions(
         any_click = any_click or clicked
         number = gathering.documents.number(passage, line, key)
         position = _position(item, line, findings)
-        gathering.judge(view, number, CLICKED if clicked else SHOWN, position, line)
+        gathering.judge(view, number, CLICKED if clicked else SHOWN, line, position, line)
     if not any_click:
         gathering.because(topic, f"{reason} positive" if reason else "no positive")
 
@@ -176,7 +179,7 @@ def _add_flat(
     for passage, _ in found:
         number = gathering.documents.number(passage, line, "text")
         position = _position(row, line, findings)
-        gathering.judge(view, number, CLICKED if clicked else SHOWN, position, session)
+        gathering.judge(view, number, CLICKED if clicked else SHOWN, line, position, session)
     if reason and clicked:
         gathering.because(topic, f"{reason} positive")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from obverse.errors import InputError
 from obverse.files import in_folder, topic_rows
 from obverse.read.faults import Findings
+from obverse.read.gathering import HUGE, note_huge
 from obverse.read.passages import passages
 from obverse.read.rows import rows
 from obverse.records import Doc, topic_from_json
@@ -39,6 +40,33 @@ def read_documents(
     if not docs:
         raise InputError("holds no document", where=os.fspath(path), fix="Give a corpus")
     return docs
+
+
+def read_corpus_rows(
+    path: str | os.PathLike[str],
+    findings: Findings,
+    *,
+    columns: Mapping[str, str] | None = None,
+    quoting: str = "guess",
+) -> Iterator[Doc]:
+    """Yields the usable documents of a table; an id with two texts and blank ones are noted, not refused."""
+    marks: dict[str, int] = {}
+    for line, row in rows(path, findings, columns=columns, quoting=quoting):
+        findings.rows += 1
+        found, reason = passages(row, "document", line, findings)
+        if not found:
+            findings.set_aside(f"line {line}", f"{reason} text", line)
+        for (doc_id, title, text), _item in found:
+            if len(text) > HUGE:
+                note_huge(findings, doc_id, len(text), line, "text")
+            if findings.inspector is not None:
+                findings.inspector.document(doc_id, title, text, line, "text")
+            mark = hash((title, text))
+            if marks.setdefault(doc_id, mark) != mark:
+                findings.set_aside(doc_id, "an id with another text before", line)
+                continue
+            findings.usable += 1
+            yield Doc(doc_id, text, title)
 
 
 def _documents(path: str | os.PathLike[str], findings: Findings) -> Iterator[tuple[int, Doc]]:

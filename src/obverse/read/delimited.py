@@ -53,7 +53,7 @@ def delimited_rows(
             _check_names(names, findings)
             continue
         if not quoted and any('"' in field for field in fields):
-            findings.note("stray_quotes", line, None, _shown(fields))
+            _note_quotes(findings, line, names, fields)
         if len(fields) != len(names):
             findings.rows += 1
             findings.wrong(
@@ -77,8 +77,10 @@ def _check_names(names: list[str], findings: Findings) -> None:
         )
 
 
-def _shown(fields: list[str]) -> str:
-    return next(field for field in fields if '"' in field)[:60]
+def _note_quotes(findings: Findings, line: int, names: list[str], fields: list[str]) -> None:
+    at = next(number for number, field in enumerate(fields) if '"' in field)
+    name = names[at] if at < len(names) else None
+    findings.note("stray_quotes", line, name, fields[at][:60])
 
 
 def _sample(path: str | os.PathLike[str]) -> list[bytes]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from obverse.errors import InputError
 from obverse.files import LineFacts
+from obverse.records import Topic
 from obverse.stages import Drops
 
 EXAMPLES = 10
@@ -61,6 +62,7 @@ FAULTS: dict[str, Kind] = {
     "ragged_row": Kind(_E, "more or fewer fields than the header", "the row cannot be used"),
     "stray_quotes": Kind(_N, "double quotes in a table without CSV quoting", "kept as text"),
     "empty_file": Kind(_E, "a file without rows", "nothing to read"),
+    "unknown_format": Kind(_E, "none of the known formats", "name it with --format and --map"),
     # columns and types
     "missing_column": Kind(_E, "a column that every row lacks", "name it with --map"),
     "late_key": Kind(_W, "a key that appears late or in few rows", "read where it is there"),
@@ -96,6 +98,7 @@ FAULTS: dict[str, Kind] = {
     "missing_text": Kind(_W, "a document without a text", "the document is left out"),
     "blank_query": Kind(_W, "an empty or blank query", "the row is set aside"),
     "missing_query_text": Kind(_W, "a row without a query", "the row is set aside"),
+    "duplicate_document": Kind(_N, "one text under several document ids", "kept"),
     "huge_document": Kind(_W, "a very long document", "kept; encoders cut it at their limit"),
     "over_token_limit": Kind(_W, "a text longer than the encoder reads", "cut at the limit"),
     "wrong_language": Kind(_W, "a text in another script or language than the rest", "kept"),
@@ -154,6 +157,22 @@ class Example:
         return {"file": self.file, "line": self.line, "field": self.field, "message": self.message}
 
 
+class Inspector(Protocol):
+    """Looks closer than reading needs; ``obverse check`` hands one to the readers."""
+
+    def row(self, line: int, row: dict[str, Any]) -> None:
+        """Sees each row as it stands in the file."""
+
+    def raw(self, line: int, raw: bytes, row: Any) -> None:
+        """Sees each line of a JSON Lines file beside its value."""
+
+    def document(self, doc_id: str, title: str, text: str, line: int, field: str) -> None:
+        """Sees each distinct document once."""
+
+    def topic(self, topic: Topic, line: int) -> None:
+        """Sees each topic that was made."""
+
+
 @dataclass(slots=True)
 class Findings:
     """What a reader found out about its source.
@@ -166,6 +185,9 @@ class Findings:
         drops: The rows set aside, with their reasons.
         lines: Byte-order marks, CRs and blank lines.
         said: Lines for the summary: guesses, rules, tables.
+        facts: The same for machines, by name.
+        raw: The line being read, where lines are.
+        inspector: Sees rows, documents and topics as they pass.
     """
 
     collect: bool = False
@@ -178,6 +200,8 @@ class Findings:
     lines: LineFacts = field(default_factory=LineFacts)
     said: list[str] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+    inspector: Inspector | None = None
+    raw: bytes = b""
 
     def note(
         self, code: str, line: int | None, field: str | None, message: str, *, count: int = 1
@@ -206,7 +230,7 @@ class Findings:
     def summary(self) -> list[str]:
         """Returns the lines that a person reads after a read: what was skipped, mended, set aside."""
         lines = list(self.said)
-        for code, count in sorted(self.counts.items(), key=_worst_first):
+        for code, count in self.worst_first():
             kind, seen = FAULTS[code], self.examples[code][0]
             place = seen.file if seen.line is None else f"{seen.file}:{seen.line}"
             where = f"{place}, {seen.field}" if seen.field else place
@@ -214,6 +238,10 @@ class Findings:
                 f"{kind.severity}: {count:,} x {code}: {kind.means} ({kind.done}); first: {where}: {seen.message}"
             )
         return lines
+
+    def worst_first(self) -> list[tuple[str, int]]:
+        """Returns the faults and their counts: errors, warnings, notes; the most frequent of each first."""
+        return sorted(self.counts.items(), key=_worst_first)
 
     def close_lines(self) -> None:
         """Turns the counts of lines into faults; called once a file has been read."""

@@ -9,6 +9,8 @@ from typing import Any
 from obverse.errors import InputError
 from obverse.files import open_bytes
 from obverse.read.faults import Findings
+from obverse.read.passages import ID_KEYS, TEXT_KEYS
+from obverse.read.query_rows import QUERY_KEYS
 from obverse.read.rows import renamed, rows, table_kind
 
 FORMATS: dict[str, str] = {
@@ -68,7 +70,7 @@ def first_row(name: str, columns: dict[str, str] | None) -> dict[str, Any]:
 def _guess_folder(folder: Path) -> tuple[str, str]:
     names = {file.name for file in folder.iterdir()}
     stems = {name.removesuffix(".gz").removesuffix(".zst") for name in names}
-    if "qrels" in names and "corpus.jsonl" in stems:
+    if names & {"qrels", "qrels.tsv"} and "corpus.jsonl" in stems:
         return "beir", "a folder with corpus.jsonl and qrels"
     if "topics.jsonl" in stems:
         return "topics", "a folder with topics.jsonl"
@@ -91,6 +93,13 @@ _SIGNS: list[tuple[str, str, Any]] = [
         "triplets",
         "keys query or anchor and positive",
         lambda k, r: bool(k & {"positive", "positives", "positive_1"}),
+    ),
+    (
+        "corpus",
+        "an id and a text, no query: documents",
+        lambda k, r: (
+            bool(k & set(ID_KEYS)) and bool(k & set(TEXT_KEYS)) and not k & set(QUERY_KEYS)
+        ),
     ),
 ]
 

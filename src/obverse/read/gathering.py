@@ -6,6 +6,7 @@ Two million judgements take about 40 MB, and an id about 150 bytes; texts go to 
 from __future__ import annotations
 
 import tempfile
+import weakref
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ SHOWN, CLICKED = 0, 1
 NEGATIVE, POSITIVE, INSTRUCTION_NEGATIVE, IGNORE = 0, 1, 2, 3
 _LABELS = (Label.NEGATIVE, Label.POSITIVE, Label.INSTRUCTION_NEGATIVE, Label.IGNORE)
 NO_POSITION = -1
+HUGE = 32_000
+"""Characters beyond which a document is reported: about 8,000 tokens, more than encoders read."""
 
 
 class Documents:
@@ -32,6 +35,7 @@ class Documents:
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
         self._numbers: dict[str, int] = {}
         self._ids: list[str] = []
         self._hashes = array("q")
@@ -48,7 +52,7 @@ class Documents:
         mark = hash(text) if not title else hash((title, text))
         found = self._numbers.get(doc_id)
         if found is None:
-            return self._add(doc_id, title, text, mark)
+            return self._add(passage, mark, line, field)
         if self._hashes[found] == mark:
             return found
         return self._second_text(passage, mark, line, field)
@@ -65,12 +69,13 @@ class Documents:
                     field,
                     f"document {doc_id!r} has another text before; this one is called {other!r}",
                 )
-                return self._add(other, title, text, mark)
+                return self._add((other, title, text), mark, line, field)
             if self._hashes[found] == mark:
                 return found
         raise AssertionError("unreachable")
 
-    def _add(self, doc_id: str, title: str, text: str, mark: int) -> int:
+    def _add(self, passage: Passage, mark: int, line: int, field: str) -> int:
+        doc_id, title, text = passage
         number = len(self._ids)
         self._numbers[doc_id] = number
         self._ids.append(doc_id)
@@ -80,7 +85,11 @@ class Documents:
         self._file.write(head)
         self._file.write(body)
         self._title_sizes.append(len(head))
+        if len(text) > HUGE:
+            note_huge(self._findings, doc_id, len(text), line, field)
         self._starts.append(self._starts[-1] + len(head) + len(body))
+        if self._findings.inspector is not None:
+            self._findings.inspector.document(doc_id, title, text, line, field)
         return number
 
     def doc(self, number: int) -> Doc:
@@ -112,6 +121,7 @@ class Judgements:
     kinds: NDArray[np.int8]
     positions: NDArray[np.int32]
     sessions: NDArray[np.int32]
+    lines: NDArray[np.int32]
 
 
 Judge = Callable[[Judgements], dict[int, int]]
@@ -145,7 +155,9 @@ class Gathering:
         self._instructions: list[str] = []
         self._view, self._doc = array("i"), array("i")
         self._kind, self._position, self._session = array("b"), array("i"), array("i")
+        self._line = array("i")
         self._reasons: dict[int, str] = {}
+        self.positive_field, self.negative_field = "positive", "negative"
 
     def topic(self, key: str, topic_id: str, query: str, line: int) -> int:
         """Returns the number of the topic with this key, and counts one row to it."""
@@ -180,14 +192,21 @@ class Gathering:
         return number
 
     def judge(
-        self, view: int, doc: int, kind: int, position: int = NO_POSITION, session: int = 0
+        self,
+        view: int,
+        doc: int,
+        kind: int,
+        line: int,
+        position: int = NO_POSITION,
+        session: int = 0,
     ) -> None:
-        """Adds one judgement."""
+        """Adds one judgement, with the line where it stands."""
         self._view.append(view)
         self._doc.append(doc)
         self._kind.append(kind)
         self._position.append(position)
         self._session.append(session)
+        self._line.append(line)
 
     def because(self, topic: int, reason: str) -> None:
         """Remembers why a row of the topic has no positive, should no other row give one."""
@@ -230,6 +249,8 @@ class Gathering:
             made = self._topic(topic, views, judge, elsewhere)
             if made is not None:
                 self.findings.usable += self._rows[topic]
+                if self.findings.inspector is not None:
+                    self.findings.inspector.topic(made, self._lines[topic])
                 yield made
 
     def _grouped(self) -> Iterator[tuple[int, list[tuple[int, Judgements]]]]:
@@ -239,6 +260,7 @@ class Gathering:
         sorted_views = views[order]
         docs, kinds = np.asarray(self._doc)[order], np.asarray(self._kind)[order]
         positions, sessions = np.asarray(self._position)[order], np.asarray(self._session)[order]
+        lines = np.asarray(self._line)[order]
         starts = np.searchsorted(view_topics[sorted_views], np.arange(len(self._queries) + 1))
         for topic in range(len(self._queries)):
             low, high = int(starts[topic]), int(starts[topic + 1])
@@ -249,7 +271,9 @@ class Gathering:
                 [
                     (
                         int(sorted_views[a]),
-                        Judgements(docs[a:b], kinds[a:b], positions[a:b], sessions[a:b]),
+                        Judgements(
+                            docs[a:b], kinds[a:b], positions[a:b], sessions[a:b], lines[a:b]
+                        ),
                     )
                     for a, b in pairwise(cuts)
                     if b > a
@@ -263,14 +287,16 @@ class Gathering:
         judge: Judge,
         elsewhere: dict[int, frozenset[int]],
     ) -> Topic | None:
-        judged = [(view, judge(found)) for view, found in views]
+        judged = [(view, judge(found), found) for view, found in views]
         topic_id, line = self._topic_ids[topic], self._lines[topic]
-        used = dict.fromkeys(doc for _, kinds in judged for doc in kinds)
+        used = dict.fromkeys(doc for _, kinds, _ in judged for doc in kinds)
         docs = {number: self.documents.doc(number) for number in used}
-        positives = {doc for _, kinds in judged for doc, kind in kinds.items() if kind == POSITIVE}
+        positives = {
+            doc for _, kinds, _ in judged for doc, kind in kinds.items() if kind == POSITIVE
+        }
         made: list[View] = []
-        for view, kinds in judged:
-            labels = self._labels(topic_id, line, kinds, docs, elsewhere.get(view, frozenset()))
+        for view, kinds, found in judged:
+            labels = self._labels(topic_id, kinds, found, docs, elsewhere.get(view, frozenset()))
             instruction = self._instructions[view]
             if instruction:
                 _mark_instruction_negatives(labels, positives)
@@ -279,7 +305,7 @@ class Gathering:
                     self.findings.set_aside(topic_id, "a view without a positive", line)
                 continue
             if len(labels) == sum(kind == POSITIVE for kind in labels.values()):
-                self.findings.note("no_negative", line, None, f"topic {topic_id!r}")
+                self.findings.note("no_negative", line, self.negative_field, f"topic {topic_id!r}")
             made.append(
                 View(
                     instruction,
@@ -289,7 +315,9 @@ class Gathering:
             )
         if not made:
             reason = self._reasons.get(topic, "no positive")
-            self.findings.note("no_positive", line, None, f"topic {topic_id!r}: {reason}")
+            self.findings.note(
+                "no_positive", line, self.positive_field, f"topic {topic_id!r}: {reason}"
+            )
             self.findings.set_aside(topic_id, reason, line)
             return None
         kept = {doc_id for view in made for doc_id in view.labels}
@@ -303,8 +331,8 @@ class Gathering:
     def _labels(
         self,
         topic_id: str,
-        line: int,
         kinds: dict[int, int],
+        found: Judgements,
         docs: dict[int, Doc],
         elsewhere: frozenset[int],
     ) -> dict[int, int]:
@@ -318,11 +346,14 @@ class Gathering:
             if kind in (NEGATIVE, INSTRUCTION_NEGATIVE):
                 twin = uids.get(text_uid(full_text(docs[doc])))
                 if twin is not None:
-                    self._note_twin(topic_id, line, docs[twin], docs[doc])
+                    self._note_twin(topic_id, _line_of(doc, found), docs[twin], docs[doc])
                     continue
                 if doc in elsewhere:
                     self.findings.note(
-                        "clicked_elsewhere", line, None, f"document {docs[doc].doc_id!r}"
+                        "clicked_elsewhere",
+                        _line_of(doc, found),
+                        self.negative_field,
+                        f"document {docs[doc].doc_id!r}",
                     )
                     continue
             labels[doc] = kind
@@ -333,7 +364,7 @@ class Gathering:
         self.findings.note(
             "same_text_two_ids",
             line,
-            None,
+            self.negative_field,
             f"negative {negative.doc_id!r} is the text of positive {positive.doc_id!r} (same by: {rule})",
         )
         self.findings.drops.add(
@@ -347,6 +378,11 @@ class Gathering:
         )
 
 
+def _line_of(doc: int, found: Judgements) -> int:
+    """The line where a view's document was judged otherwise than positive."""
+    return int(found.lines[(found.docs == doc) & (found.kinds != POSITIVE)][0])
+
+
 def _mark_instruction_negatives(labels: dict[int, int], positives: set[int]) -> None:
     """What answers the topic under another view and not under this one fails the instruction alone."""
     for doc, kind in labels.items():
@@ -357,6 +393,18 @@ def _mark_instruction_negatives(labels: dict[int, int], positives: set[int]) -> 
 def full_text(doc: Doc) -> str:
     """Returns title and text as one string, as documents are compared."""
     return f"{doc.title} {doc.text}" if doc.title else doc.text
+
+
+def note_huge(
+    findings: Findings, doc_id: str, size: int, line: int | None, field: str | None
+) -> None:
+    """Notes a document longer than :data:`HUGE`, with how much is beyond it."""
+    findings.note(
+        "huge_document",
+        line,
+        field,
+        f"document {doc_id!r} has {size:,} characters (about {size // 4:,} tokens), {size - HUGE:,} beyond {HUGE:,}",
+    )
 
 
 def query_id(query: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from obverse.read.faults import Findings
 ID_KEYS = ("doc_id", "id", "_id", "docid", "document_id", "pid", "docno")
 TEXT_KEYS = ("text", "contents", "content", "passage", "body", "document", "document_text")
 TITLE_KEYS = ("title", "headline", "name")
+
+_DIGITS = re.compile(rb"\d+")
 
 Passage = tuple[str, str, str]
 """``(doc_id, title, text)``."""
@@ -142,9 +145,19 @@ def string_id(value: Any, field: str, line: int, findings: Findings) -> str | No
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         findings.note("wrong_type", line, field, f"an id cannot be {value!r:.40}")
         return None
-    text = str(int(value)) if value == value and value == int(value) else repr(value)
+    text = _digits(value, findings.raw)
     findings.note("number_id", line, field, f"the number {value} read as the string {text!r}")
     return text
+
+
+def _digits(value: int | float, raw: bytes) -> str:
+    """A number's digits; those of one beyond 64 bits, which the parser rounds, are looked up in the line."""
+    if isinstance(value, int):
+        return str(value)
+    if abs(value) >= 2**53:
+        exact = (digits.decode() for digits in _DIGITS.findall(raw))
+        return next((digits for digits in exact if float(digits) == value), repr(value))
+    return str(int(value)) if value == int(value) else repr(value)
 
 
 def text_id(title: str, text: str) -> str:

@@ -50,6 +50,8 @@ def rows(
         found = delimited_rows(path, findings, delimiter=kind, quoting=quoting)
     count = 0
     for count, (line, row) in enumerate(renamed(found, columns or {}, findings), start=1):  # noqa: B007
+        if findings.inspector is not None:
+            findings.inspector.row(line, row)
         yield line, row
     findings.close_lines()
     if not count:
@@ -85,6 +87,7 @@ def json_rows(path: str | os.PathLike[str], findings: Findings) -> Rows:
             yield from _array_rows(path, findings)
             return
         first = False
+        findings.raw = raw
         if not raw.isascii() or b"\\u" in raw:
             _look_at_characters(line, raw, findings)
         try:
@@ -94,6 +97,8 @@ def json_rows(path: str | os.PathLike[str], findings: Findings) -> Rows:
             if value is None:
                 continue
         if isinstance(value, dict):
+            if findings.inspector is not None:
+                findings.inspector.raw(line, raw, value)
             yield line, value
         else:
             findings.rows += 1

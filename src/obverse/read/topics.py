@@ -9,6 +9,7 @@ from pathlib import Path
 from obverse.errors import InputError
 from obverse.files import in_folder, topic_rows
 from obverse.read.faults import Findings
+from obverse.read.gathering import HUGE, note_huge
 from obverse.records import Topic, topic_from_json
 
 
@@ -36,10 +37,28 @@ def read_topic_rows(path: str | os.PathLike[str], findings: Findings) -> Iterato
             continue
         seen[topic.topic_id] = line
         findings.usable += 1
+        _look(topic, line, findings)
         yield topic
     findings.close_lines()
     if not findings.rows:
         findings.wrong("empty_file", None, None, "holds no topic", "Write one topic on each line")
+
+
+def _look(topic: Topic, line: int, findings: Findings) -> None:
+    for number, doc in enumerate(topic.docs):
+        field = f"docs[{number}]"
+        if len(doc.text) > HUGE:
+            note_huge(findings, doc.doc_id, len(doc.text), line, f"{field}.text")
+        if not (doc.text.strip() or doc.title.strip()):
+            code = "blank_text" if doc.text else "empty_text"
+            findings.note(code, line, f"{field}.text", f"document {doc.doc_id!r} is blank")
+        if findings.inspector is not None:
+            findings.inspector.document(doc.doc_id, doc.title, doc.text, line, field)
+    for number, view in enumerate(topic.views):
+        if not view.negatives:
+            findings.note("no_negative", line, f"views[{number}]", f"topic {topic.topic_id!r}")
+    if findings.inspector is not None:
+        findings.inspector.topic(topic, line)
 
 
 def _code(error: InputError) -> str:

@@ -64,6 +64,6 @@ def add_triplet(
                         "positive_among_negatives", line, field, f"document {passage[0]!r}"
                     )
                     continue
-                gathering.judge(view, number, kind)
+                gathering.judge(view, number, kind, line)
     if not positives:
         gathering.because(topic, f"{reason} positive" if reason else "no positive")

@@ -1,0 +1,183 @@
+"""What is wrong with data, by file and line, before anything is spent on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from obverse.check.inspection import Inspection, Limits
+from obverse.errors import InputError
+from obverse.identity import text_uid
+from obverse.read import read
+from obverse.read.corpus import read_corpus_rows
+from obverse.read.faults import FAULTS, Findings, Severity
+from obverse.read.formats import guess
+from obverse.records import Topic
+
+
+def check(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    min_candidates: int = 2,
+    encoder: str | None = None,
+    max_tokens: int | None = None,
+    against: Iterable[str | os.PathLike[str]] = (),
+    apart_from: Iterable[str | os.PathLike[str]] = (),
+    **options: Any,
+) -> Findings:
+    """Returns what is wrong with a source, in one pass, every fault with a fixed code and ten examples.
+
+    Args:
+        path: A file or folder of any known format, or a table of documents.
+        format: Its format; guessed if left out.
+        columns: The file's columns under obverse's names.
+        min_candidates: Fewer documents than this are reported for a topic.
+        encoder: Whose token limit documents are measured against.
+        max_tokens: The limit in tokens; by default the encoder's own.
+        against: Benchmarks whose queries and documents must not be in the data.
+        apart_from: Other splits of the same data, which must share no query and no positive document with it.
+        **options: What the format's reader takes.
+
+    Raises:
+        InputError: If the source is missing; everything else is a finding.
+    """
+    findings = Findings(collect=True, file=os.fspath(path))
+    limits = Limits(min_candidates, *_tokens(encoder, max_tokens))
+    inspection = Inspection(findings, limits)
+    findings.inspector = inspection
+    against, apart_from = list(against), list(apart_from)
+    for other in against:
+        inspection.leaks |= known_texts(other)
+    try:
+        form = format or _guess(path, dict(columns or {}), findings)
+        if form == "corpus":
+            for _ in read_corpus_rows(path, findings, columns=columns):
+                pass
+        elif form is not None:
+            apart = {uid: name for other in apart_from for uid, name in known_texts(other).items()}
+            for topic in read(path, form, findings=findings, columns=columns, **options):
+                _apart(topic, apart, findings)
+    except InputError as error:
+        if not _is_content(error):
+            raise
+        findings.close_lines()
+        code = "cut_archive" if "cut off or damaged" in str(error) else "not_utf8"
+        findings.note(code, None, None, error.what)
+    inspection.close()
+    return findings
+
+
+def to_json(findings: Findings) -> dict[str, Any]:
+    """Returns the findings as ``obverse check --json`` prints them."""
+    return {
+        "rows": findings.rows,
+        "usable": findings.usable,
+        "faults": [
+            {
+                "code": code,
+                "severity": str(FAULTS[code].severity),
+                "count": count,
+                "examples": [example.to_json() for example in findings.examples[code]],
+            }
+            for code, count in findings.worst_first()
+        ],
+    }
+
+
+def worst(findings: Findings) -> Severity | None:
+    """Returns the worst severity found, or None where nothing was."""
+    found = {FAULTS[code].severity for code in findings.counts}
+    return next((severity for severity in Severity if severity in found), None)
+
+
+def report(findings: Findings) -> list[str]:
+    """Returns the findings as lines for a person: per fault count, share, what it is, what is done, examples."""
+    rows = max(1, findings.rows)
+    lines = [*findings.said, f"{findings.rows:,} rows, {findings.usable:,} usable"]
+    for code, count in findings.worst_first():
+        kind = FAULTS[code]
+        lines.append("")
+        lines.append(
+            f"{kind.severity}  {code}  {count:,} ({_share(count, rows)}): {kind.means}; {kind.done}"
+        )
+        for example in findings.examples[code]:
+            place = example.file if example.line is None else f"{example.file}:{example.line}"
+            field = f" {example.field}" if example.field else ""
+            lines.append(f"    {place}{field}: {example.message}")
+    if not findings.counts:
+        lines.append("nothing is wrong with it")
+    return lines
+
+
+def _share(count: int, rows: int) -> str:
+    return f"{count / rows:.1%} of rows" if count <= rows else f"{count / rows:.1f} a row"
+
+
+def known_texts(path: str | os.PathLike[str]) -> dict[int, str]:
+    """Returns the content hashes of a data set's queries and positive documents, with its name."""
+    name, quiet = os.fspath(path), Findings(collect=True)
+    known: dict[int, str] = {}
+    options: dict[str, Any] = {}
+    form, _ = guess(path)
+    if form == "beir":
+        options["split"] = "test"
+    for topic in read(path, form, findings=quiet, **options):
+        for text in _telling_texts(topic):
+            known[text_uid(text)] = name
+    return known
+
+
+def _telling_texts(topic: Topic) -> Iterator[str]:
+    yield topic.query
+    positive = {doc_id for view in topic.views for doc_id in view.positives}
+    for doc in topic.docs:
+        if doc.doc_id in positive:
+            yield f"{doc.title} {doc.text}" if doc.title else doc.text
+
+
+def _apart(topic: Topic, apart: dict[int, str], findings: Findings) -> None:
+    for number, text in enumerate(_telling_texts(topic) if apart else ()):
+        other = apart.get(text_uid(text))
+        if other is not None:
+            what = "query" if number == 0 else "positive document"
+            findings.note(
+                "split_leak",
+                None,
+                what,
+                f"topic {topic.topic_id!r}: its {what} {text[:50]!r} is in {other}",
+            )
+
+
+def _guess(path: str | os.PathLike[str], columns: dict[str, str], findings: Findings) -> str | None:
+    try:
+        form, why = guess(path, columns)
+    except InputError as error:
+        if _is_content(error) or not Path(path).exists():
+            raise
+        if error.what == "is empty":
+            findings.note("empty_file", None, None, "holds no row")
+        else:
+            findings.note("unknown_format", None, None, f"{error.what}; {error.fix}")
+        return None
+    findings.said.append(f"{os.fspath(path)}: read as {form} (guessed: {why}); --format overrides")
+    return form
+
+
+def _is_content(error: InputError) -> bool:
+    return "cut off or damaged" in error.what or "UTF-16" in error.what
+
+
+def _tokens(encoder: str | None, max_tokens: int | None) -> tuple[int, Any]:
+    if encoder is None:
+        return 0, None
+    from obverse.models import load_encoder
+
+    loaded = load_encoder(encoder, max_tokens=max_tokens)
+    return loaded.max_tokens, loaded.count_tokens
+
+
+__all__ = ["check", "known_texts", "report", "to_json", "worst"]

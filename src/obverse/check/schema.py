@@ -1,0 +1,94 @@
+"""How rows are shaped: keys that appear late, types that change, keys that stand twice in one object."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from obverse.read.faults import Findings
+
+_KEY = re.compile(rb'(?<!\\)"\s*:')
+
+
+class SchemaWatch:
+    """Follows the top-level keys of rows and the types of their values."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._first: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
+        self._types: dict[str, dict[str, int]] = {}
+
+    def row(self, line: int, row: dict[str, Any], findings: Findings) -> None:
+        """Notes new keys and new types where they first appear."""
+        self._rows += 1
+        for key, value in row.items():
+            if key not in self._first:
+                self._first[key] = line
+                self._types[key] = {}
+                if self._rows > 1:
+                    findings.note(
+                        "late_key",
+                        line,
+                        key,
+                        f"the key {key!r} first appears in row {self._rows:,}",
+                    )
+            kind = type_name(value)
+            types = self._types[key]
+            if kind is None or kind in types:
+                continue
+            if types:
+                before, where = next(iter(types.items()))
+                findings.note("type_drift", line, key, f"is {kind} here, {before} in line {where}")
+            types[kind] = line
+
+
+def type_name(value: Any) -> str | None:
+    """Returns the name of a value's type for comparison, or None for null and empty lists, which fit all."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        inside = {type_name(item) for item in value} - {None}
+        if not inside:
+            return None
+        names = sorted(str(name).split()[-1] + "s" for name in inside)
+        return f"a list of {' and '.join(names)}"
+    return f"a {type(value).__name__}"
+
+
+def note_duplicate_keys(line: int, raw: bytes, row: Any, findings: Findings) -> None:
+    """Notes a key that stands twice in one object: parsers keep the last and say nothing."""
+    if len(_KEY.findall(raw)) == _keys(row):
+        return
+
+    def pairs(items: list[tuple[str, Any]]) -> None:
+        keys = [key for key, _ in items]
+        for key in dict.fromkeys(keys):
+            if keys.count(key) > 1:
+                findings.note(
+                    "duplicate_key", line, key, f"the key {key!r} stands twice in one object"
+                )
+
+    try:
+        json.loads(raw, object_pairs_hook=pairs)
+    except ValueError:
+        return
+
+
+def _keys(value: Any) -> int:
+    if type(value) is dict:
+        return len(value) + sum(
+            _keys(item) for item in value.values() if type(item) in (dict, list)
+        )
+    if type(value) is list:
+        return sum(_keys(item) for item in value if type(item) in (dict, list))
+    return 0
