@@ -21,7 +21,6 @@ from obverse.read.query_rows import instruction_of
 from obverse.read.rows import json_rows
 from obverse.records import Topic
 
-
 Ask = tuple[str, str]
 """``(query, instruction)``."""
 
