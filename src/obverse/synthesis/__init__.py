@@ -10,5 +10,6 @@ METHODS: dict[str, str] = {
     "promoted_negative": "obverse.synthesis.promoted_negative:promoted_negative",
     "natural_dual_view": "obverse.synthesis.natural_dual_view:natural_dual_view",
     "dual_view": "obverse.synthesis.dual_view:dual_view",
+    "checkable": "obverse.synthesis.checkable:checkable",
 }
 """Where each method stands: ``module:function``."""

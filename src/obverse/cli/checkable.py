@@ -1,0 +1,49 @@
+"""The command that makes instructed topics without any LLM: checkable."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from obverse.cli import app
+
+
+@app.command("checkable")
+def checkable_command(
+    corpus: Annotated[str, typer.Argument(help="A BEIR folder or a table of documents.")],
+    out: Annotated[str, typer.Option(help="Where the topics go; - is standard output.")] = "-",
+    size: Annotated[int, typer.Option(help="How many topics at most.")] = 5_000,
+    seed: Annotated[int, typer.Option(help="Draws depend on it.")] = 0,
+    take: Annotated[int, typer.Option(help="Candidates per topic.")] = 6,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="Topics whose positives stay out, such as held-out ones; repeatable."),
+    ] = None,
+) -> None:
+    """Make topics with two checkable views each out of a corpus alone: labels that a program proves, no LLM."""
+    from obverse.files import read_topics, write_topics
+    from obverse.read.corpus import read_documents
+    from obverse.stages import Counts, Drops, finish_stage
+    from obverse.synthesis.checkable_topics import checkable_topics
+
+    docs = read_documents(corpus)
+    held_out = {
+        doc_id
+        for path in exclude or []
+        for topic in read_topics(path)
+        for view in topic.views
+        for doc_id in view.positives
+    }
+    drops, left = Drops(), Counts()
+    topics = checkable_topics(docs, size, seed, take=take, exclude=held_out, drops=drops)
+    write_topics(out, left.watch(topics))
+    finish_stage(
+        "checkable",
+        out,
+        f"{len(docs):,} documents",
+        left,
+        drops,
+        inputs=[corpus, *(exclude or [])],
+        parameters={"size": size, "seed": seed, "take": take, "excluded": len(held_out)},
+    )
