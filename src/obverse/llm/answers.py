@@ -102,7 +102,12 @@ def _refuse_ended_early(reply: Reply, text: str) -> None:
 def _answer_in_reasoning(reply: Reply) -> str:
     """Some servers put the constrained answer into the reasoning field: taken only where it is nothing but JSON."""
     text = reply.reasoning.strip()
-    return text if isinstance(_json(text), dict) else ""
+    return text if is_json_object(text) else ""
+
+
+def is_json_object(text: str) -> bool:
+    """Whether a text is one JSON object and nothing else."""
+    return isinstance(_json(text), dict)
 
 
 def _json(text: str) -> Any:

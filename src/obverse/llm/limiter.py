@@ -15,7 +15,9 @@ GROWTH = 2.0
 """What the limit gains in each round of requests, away from the last refusal."""
 CAREFUL_GROWTH = 0.1
 """The same, close to where the last refusal came."""
-CLOSE = 0.97
+CLOSE = (0.97, 1.05)
+SLOW_START = 0.5
+"""What each answer adds before the first refusal."""
 BREAKER_FAILURES = 20
 BREAKER_SECONDS = 120.0
 PROBE_SECONDS = 30.0
@@ -39,9 +41,9 @@ class Breaker(StrEnum):
 class Limiter:
     """The limit of one endpoint.
 
-    Slow start: one more for each answer, until the first refusal (429, 503, 529), a knee, or word from the server
-    that requests wait there. A refusal cuts to 80 % of what was in flight, once per round of requests; from there
-    two more a round, and close to where the refusal came one more in ten rounds. After 20
+    Slow start: half as much again each round, until the first refusal (429, 503, 529), a knee, or word from the server
+    that requests wait there. A round with refusals cuts to 80 % of what was not refused; from there two more a
+    round, and close to where the refusals came one more in ten rounds. After 20
     failures in a row, or 120 s of failures without an answer, the breaker opens: one request every 30 s tries the
     endpoint.
 
@@ -110,7 +112,7 @@ class Limiter:
 
         Args:
             now: The time, in seconds.
-            sent_at: When the refused request went out: one cut per window of requests is enough.
+            sent_at: When the refused request went out, which tells the rounds apart.
             retry_after: What the server asked for, in seconds.
         """
         self.in_flight -= 1
@@ -119,9 +121,10 @@ class Limiter:
         self._fails(now)
         self.slow_start = False
         if sent_at >= self._last_cut:
-            self._refused_at = self.in_flight + 1.0
-            self.limit = max(1.0, SHRINK * min(self.limit, self._refused_at))
-            self._last_cut = now
+            self._last_cut, self._refused_at = now, self.in_flight + 1.0
+        else:  # of the same round: so much less was room for
+            self._refused_at = max(1.0, self._refused_at - 1)
+        self.limit = max(1.0, min(self.limit, SHRINK * self._refused_at))
         if retry_after is not None:
             self.pause(now + retry_after)
         elif self._refused_in_a_row > max(2, self.in_flight):
@@ -150,9 +153,10 @@ class Limiter:
         """Returns what one answer adds to the limit."""
         if self.knee.in_doubt:
             return KNEE_CARE
-        if self.limit >= CLOSE * self._refused_at:
+        low, high = CLOSE
+        if low * self._refused_at <= self.limit < high * self._refused_at:
             return CAREFUL_GROWTH / self.limit
-        return 1.0 if self.slow_start else GROWTH / self.limit
+        return SLOW_START if self.slow_start else GROWTH / self.limit
 
     def _fails(self, now: float) -> None:
         if self._failing_since is None:

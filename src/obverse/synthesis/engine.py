@@ -135,6 +135,7 @@ class _Run:
         self.rejects += [attempt.row() for attempt in outcome.rejects]
         if outcome.unfinished:
             self.unfinished[outcome.unfinished] += 1
+            self.drops.add(outcome.topic.topic_id, outcome.unfinished)
             return
         if outcome.reason:
             self.drops.add(outcome.topic.topic_id, outcome.reason, **outcome.details)

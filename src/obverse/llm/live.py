@@ -1,0 +1,288 @@
+"""Live replies: OpenAI-compatible chat completions from one or several endpoints."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import aiohttp
+import orjson
+
+from obverse.errors import SettingError
+from obverse.llm.canary import choose_form
+from obverse.llm.forms import Form, Question, chat_body
+from obverse.llm.journal import Journal
+from obverse.llm.lanes import Failed, NotAsked, Unfinished
+from obverse.llm.limiter import Limiter
+from obverse.llm.money import Budget
+from obverse.llm.pool import Endpoint, Pool
+from obverse.llm.reply import Reply, reply_from_response
+from obverse.llm.request import Request, Tags
+from obverse.llm.responses import Meaning, fatal, meaning
+from obverse.log import say
+
+COST_REACHED = "cost limit reached"
+CONNECT_SECONDS = 10.0
+
+
+class LLM:
+    """The lane of live replies.
+
+    Args:
+        url: The base URL, such as ``http://localhost:8000/v1``, or several that serve the same model.
+        model: The model's name there.
+        api_key_env: The environment variable that holds the key; without one no key is sent.
+        form: How the form of answers is asked for; by default the strictest that a canary sees kept.
+        max_concurrency: Requests at once per endpoint, at most; how many it really gets is found out.
+        timeout: Seconds from sending to reply; by default 60 and what the reply's length needs.
+        retries: How often a request is sent again after failures that may pass.
+        max_stall: Without any reply for so many seconds the run ends with exit status 75.
+        extra: Further fields of each request, such as ``{"top_p": 0.9}``; they are part of its key.
+        budget: What may be spent.
+        drain_seconds: How long a stopped run waits for what is in flight.
+
+    Raises:
+        SettingError: If a URL is none.
+    """
+
+    name = "live"
+
+    def __init__(
+        self,
+        url: str | Sequence[str],
+        model: str,
+        *,
+        api_key_env: str = "OPENAI_API_KEY",
+        form: Form | None = None,
+        max_concurrency: int = 512,
+        timeout: float | None = None,
+        retries: int = 5,
+        max_stall: float = 600.0,
+        extra: Mapping[str, Any] | None = None,
+        budget: Budget | None = None,
+        drain_seconds: float = 120.0,
+    ) -> None:
+        self.urls = [checked_url(one) for one in ([url] if isinstance(url, str) else url)]
+        self.model = model
+        self.form = form
+        self.timeout = timeout
+        self.retries = retries
+        self.max_stall = max_stall
+        self.extra = dict(extra or {})
+        self.budget = budget or Budget()
+        self.drain_seconds = drain_seconds
+        self._max_concurrency = max_concurrency
+        self._api_key = os.environ.get(api_key_env)
+        self._seconds_per_token = 0.05
+        self._session: aiohttp.ClientSession | None = None
+        self._pool: Pool | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    def body(self, question: Question, tags: Tags) -> dict[str, Any]:
+        """Returns the body of the chat completion for a question."""
+        return chat_body(question, model=self.model, form=self.form or Form.TAGS) | self.extra
+
+    async def open(self, journal: Journal) -> None:
+        """Connects, and finds out which form of answers all endpoints keep.
+
+        Raises:
+            ModelError: If no endpoint can be reached, or one knows no such model or key.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._pool = Pool(
+            [Endpoint(url, Limiter(cap=self._max_concurrency)) for url in self.urls],
+            max_stall=self.max_stall,
+        )
+        headers = {"Content-Type": "application/json"}
+        if self._api_key:
+            headers["Authorization"] = f"Bearer {self._api_key}"
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+            headers=headers,
+            timeout=aiohttp.ClientTimeout(total=None),
+        )
+        if self.form is None:
+            self.form = await choose_form(self.model, self.urls, self._post, journal)
+        self._watch = asyncio.create_task(self._watch_over())
+
+    async def send(self, request: Request, journal: Journal) -> Reply:
+        """Returns the reply, which stands in the journal by then; every attempt does.
+
+        Raises:
+            Failed: If the request will never work, or failed too often.
+            NotAsked: If the run was stopped or the cost limit is reached.
+            ModelError: If no request will work: no such model, no key, no quota.
+            Unfinished: If no endpoint has answered for too long.
+        """
+        assert self._pool is not None
+        failures = 0
+        while True:
+            endpoint = await self._pool.place(request.order)
+            if not self.budget.reserve(request):
+                endpoint.limiter.in_flight -= 1
+                self._pool.stop(COST_REACHED)
+                raise NotAsked(COST_REACHED)
+            reply_or_code = await self._attempt(request, endpoint, journal)
+            if isinstance(reply_or_code, Reply):
+                return reply_or_code
+            if reply_or_code == "refused":
+                continue
+            failures += 1
+            if failures > self.retries:
+                raise Failed(reply_or_code, f"failed {failures} times, last at {endpoint.url}")
+            await self._pool.rest(min(30.0, 0.5 * 2**failures) * random.uniform(0.5, 1.0))
+
+    async def _attempt(self, request: Request, endpoint: Endpoint, journal: Journal) -> Reply | str:
+        """Sends once. Returns the reply, or why there is none and another try makes sense."""
+        assert self._pool is not None
+        journal.start(request, lane=self.name, endpoint=endpoint.url)
+        sent_at = time.monotonic()
+        try:
+            status, headers, raw = await self._post(endpoint.url, request.body)
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            code, billed = _failure(error)
+            journal.fail(
+                request, code, body=repr(error), maybe_billed=billed, endpoint=endpoint.url
+            )
+            self.budget.settle(request, None, maybe_billed=billed)
+            self._pool.broke(endpoint)
+            return code
+        except asyncio.CancelledError:
+            endpoint.limiter.in_flight -= 1
+            raise
+        told = meaning(status, headers, raw)
+        if told.kind == "reply":
+            return self._took(request, endpoint, journal, told, time.monotonic() - sent_at)
+        self._note_failure(request, endpoint, journal, told, status, raw)
+        if told.kind == "refused":
+            self._pool.refused(endpoint, sent_at, told.retry_after)
+            return "refused"
+        if told.kind == "broken":
+            self._pool.broke(endpoint)
+            return told.code
+        self._pool.settled(endpoint)
+        detail = raw[:300].decode("utf-8", "replace")
+        if told.kind == "row":
+            raise Failed(told.code, detail)
+        raise fatal(told.code, endpoint.url, self.model, detail)
+
+    def _took(
+        self, request: Request, endpoint: Endpoint, journal: Journal, told: Meaning, seconds: float
+    ) -> Reply | str:
+        assert self._pool is not None
+        try:
+            reply = reply_from_response(
+                told.body, endpoint=endpoint.url, lane=self.name, seconds=round(seconds, 3)
+            )
+        except ValueError:
+            journal.fail(request, "no-chat-completion", maybe_billed=True, endpoint=endpoint.url)
+            self.budget.settle(request, None, maybe_billed=True)
+            self._pool.broke(endpoint)
+            return "no-chat-completion"
+        journal.done(request, reply)
+        self.budget.settle(request, reply.usage)
+        tokens = reply.usage.completion
+        if tokens and tokens > 16:
+            self._seconds_per_token = max(self._seconds_per_token, seconds / tokens)
+        if told.retry_after is not None:
+            endpoint.limiter.pause(time.monotonic() + told.retry_after)
+        self._pool.answered(endpoint, tokens)
+        return reply
+
+    def _note_failure(
+        self,
+        request: Request,
+        endpoint: Endpoint,
+        journal: Journal,
+        told: Meaning,
+        status: int,
+        raw: bytes,
+    ) -> None:
+        journal.fail(
+            request,
+            told.code,
+            status=status,
+            body=raw[:4_096].decode("utf-8", "replace"),
+            maybe_billed=told.kind == "broken",
+            endpoint=endpoint.url,
+        )
+        self.budget.settle(request, None, maybe_billed=told.kind == "broken")
+
+    async def _post(
+        self, url: str, body: Mapping[str, Any]
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        assert self._session is not None
+        limit = int(body.get("max_tokens") or 1_024)
+        total = self.timeout or 60.0 + limit * self._seconds_per_token
+        timeout = aiohttp.ClientTimeout(total=total, sock_connect=CONNECT_SECONDS)
+        async with self._session.post(
+            f"{url}/chat/completions", data=orjson.dumps(body), timeout=timeout
+        ) as response:
+            return response.status, response.headers, await response.read()
+
+    async def _watch_over(self) -> None:
+        assert self._pool is not None
+        told: list[str] = []
+        while True:
+            await asyncio.sleep(min(1.0, self.max_stall / 4))
+            self._pool.check_stall()
+            for url in self._pool.open_breakers:
+                if url not in told:
+                    say(f"{url} fails again and again: left in peace, tried every 30 s")
+            told = self._pool.open_breakers
+
+    def stop(self, reason: str) -> None:
+        """Sends nothing more; what is in flight may come back."""
+        if self._pool is not None and self._loop is not None and self._loop.is_running():
+            self._loop.call_soon_threadsafe(self._pool.stop, reason)
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._session is not None:
+            await self._session.close()
+
+    def finish(self, unfinished: Mapping[str, int]) -> None:
+        """Raises where somebody stopped the run; a cost limit only lets the output lack topics.
+
+        Raises:
+            Unfinished: If the run was stopped.
+        """
+        others = {reason: count for reason, count in unfinished.items() if reason != COST_REACHED}
+        if others:
+            told = ", ".join(f"{reason}: {count:,} topics" for reason, count in others.items())
+            raise Unfinished(f"not all topics are through ({told}); every reply is in the journal")
+
+    @property
+    def endpoints(self) -> Sequence[Endpoint]:
+        """The endpoints with their limiters, for the status."""
+        return self._pool.endpoints if self._pool is not None else []
+
+
+def checked_url(url: str) -> str:
+    """Returns a base URL without a slash at its end.
+
+    Raises:
+        SettingError: If it is no http URL, or already names the chat completions.
+    """
+    bare = url.rstrip("/").removesuffix("/chat/completions")
+    if not bare.startswith(("http://", "https://")) or len(bare.split("/", 3)[2]) == 0:
+        raise SettingError(
+            f"{url!r} is no base URL", fix="Write http://host:port/v1 or https://host/v1"
+        )
+    return bare
+
+
+def _failure(error: BaseException) -> tuple[str, bool]:
+    """Returns the code of a failed request, and whether it may be billed all the same."""
+    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+        return "no-connection", False
+    if isinstance(error, TimeoutError):
+        return "time-out", True
+    return "connection-lost", True
