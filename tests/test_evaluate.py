@@ -30,13 +30,12 @@ class WordEncoder(Encoder):
         super().__init__("words", None, Template(), 64)  # type: ignore[arg-type]
         self.obeys = obeys
 
-    def queries(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
-        return self._vectors([f"{q} {i}" if self.obeys else q for q, i in pairs])
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
 
-    def docs(self, docs: Sequence[Doc]) -> Vectors:
-        return self._vectors([doc.text for doc in docs])
-
-    def _vectors(self, texts: Sequence[str]) -> Vectors:
+    def encode(self, texts: Sequence[str], *, task: str) -> Vectors:
+        if task == "query" and not self.obeys:
+            texts = [text.split()[0] for text in texts]
         found = np.array([[float(w in t.split()) for w in self.words] for t in texts], np.float32)
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-6)
 

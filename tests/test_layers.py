@@ -11,20 +11,28 @@ import obverse
 
 HOME = Path(obverse.__file__).parent
 LAYERS = [
-    {"errors", "sampling", "log", "records"},
+    {"errors", "sampling", "log", "records", "provenance"},
     {"identity", "inputs", "files"},
-    {"stages", "models", "trec"},
-    {"sample", "read", "search"},
+    {"stages", "models", "trec", "endpoint"},
+    {"sample", "read", "search", "corpus_vectors"},
     {"mine", "llm", "write", "split", "dedup"},
-    {"synthesis", "filters", "training", "measures"},
-    {"check", "audit", "mix", "benchmarks"},
+    {"synthesis", "filters", "training", "measures", "rankers"},
+    {"check", "audit", "mix", "benchmarks", "measuring"},
     {"evaluate"},
     {"compare", "probe", "gate"},
     {"report"},
     {"demo"},
     {"cli"},
 ]
-HEAVY = {"torch", "sentence_transformers", "transformers", "bm25s", "pyarrow", "datasets", "aiohttp"}
+HEAVY = {
+    "torch",
+    "sentence_transformers",
+    "transformers",
+    "bm25s",
+    "pyarrow",
+    "datasets",
+    "aiohttp",
+}
 
 
 def _layer(name: str) -> int:
@@ -47,7 +55,11 @@ def _imports(path: Path, *, top_level: bool) -> set[str]:
 
 
 def _modules() -> list[tuple[str, Path]]:
-    paths = [p for p in sorted(HOME.rglob("*.py")) if p.relative_to(HOME).parts[0] not in ("__main__.py", "__init__.py")]
+    paths = [
+        p
+        for p in sorted(HOME.rglob("*.py"))
+        if p.relative_to(HOME).parts[0] not in ("__main__.py", "__init__.py")
+    ]
     return [(p.relative_to(HOME).parts[0].removesuffix(".py"), p) for p in paths]
 
 

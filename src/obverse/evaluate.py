@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from obverse.benchmarks.benchmark import Benchmark, Search
 from obverse.corpus_vectors import CorpusVectors
-from obverse.files import write_json
+from obverse.errors import InputError, SettingError
+from obverse.files import read_json, write_json
+from obverse.inputs import saved_template
 from obverse.log import say
 from obverse.measures.measured import Measured
-from obverse.models import Encoder, template_note
+from obverse.models import Encoder
 from obverse.provenance import versions
+from obverse.rankers import EncoderRanker, Ranker, model_input
 from obverse.records import Run
-from obverse.search import as_run, tie_places, top_docs
-from obverse.trec import write_run
+from obverse.trec import read_run, write_run
+
+Joining = Literal["model", "paper", "mteb"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,75 +64,142 @@ class Scores:
             key: measured.brief() | ({"notes": measured.notes} if measured.notes else {})
             for key, measured in self.measures.items()
         }
-        row["about"] = {"model": self.model, "benchmark": self.benchmark, **self.about}
+        row["about"] = dict(self.about)
         if per_topic:
             row["per_topic"] = self.per_topic
         return row
 
 
 def evaluate(
-    encoder: Encoder,
+    model: Encoder | Ranker,
     benchmark: Benchmark,
     *,
     out: str | os.PathLike[str] | None = None,
+    joining: Joining = "model",
+    force: bool = False,
     seed: int = 0,
     vectors: CorpusVectors | None = None,
 ) -> Scores:
     """Returns the scores of a model on a benchmark, and writes runs and scores where ``out`` is given.
 
     Args:
-        encoder: The model.
+        model: An encoder, or anything that ranks.
         benchmark: Documents, searches and measures.
         out: A folder; gets ``<search>.run.tsv``, ``<search>.run.tsv.made.json`` and ``scores.json``.
+        joining: How query and instruction become one string: as the ``model`` was taught, or as the benchmark's
+            ``paper`` or ``mteb`` has it.
+        force: Whether a joining may differ from the one that the model was trained with.
         seed: Seed of the bootstrap intervals.
         vectors: Document vectors of the same encoder from an earlier call, to be reused and added to.
 
     Raises:
         InputError: If texts or vectors make no search possible.
+        SettingError: If the joining is unknown, or differs from the model's own and is not forced.
     """
-    vectors = vectors or CorpusVectors(encoder)
-    runs = {
-        search.name: search_all(encoder, benchmark, search, vectors)
-        for search in benchmark.searches
-    }
+    ranker = EncoderRanker(model, vectors) if isinstance(model, Encoder) else model
+    pattern = joining_of(benchmark, joining)
+    if not force:
+        refuse_other_template(ranker, benchmark, joining)
+    runs: dict[str, Run] = {}
+    examples = {}
+    for search in benchmark.searches:
+        texts = ranker.inputs(search.asks, pattern)
+        examples[search.name] = _example(search, texts)
+        runs[search.name] = ranker.rank(
+            search.asks,
+            texts,
+            benchmark.docs_of(search),
+            depth=search.depth,
+            candidates=search.candidates,
+        )
     about = {
-        **template_note(encoder),
-        "joining": "model",
+        "model": ranker.name,
+        "benchmark": benchmark.name,
+        **ranker.note(),
+        "joining": joining if pattern is None else f"{joining}: {pattern}",
+        "input_examples": examples,
         "seed": seed,
         "interval": "95 % bootstrap over topics",
         **benchmark.about,
         "versions": versions(),
     }
-    scores = Scores(encoder.name, benchmark.name, benchmark.score(runs, seed), runs, about)
+    scores = Scores(ranker.name, benchmark.name, benchmark.score(runs, seed), runs, about)
     if out is not None:
         write_scores(scores, out)
     return scores
 
 
-def search_all(
-    encoder: Encoder, benchmark: Benchmark, search: Search, vectors: CorpusVectors
-) -> dict[str, dict[str, float]]:
-    """Returns the run of one search of a benchmark."""
-    docs = benchmark.docs_of(search)
-    doc_ids = [doc.doc_id for doc in docs]
-    matrix = vectors.of(docs)
-    queries = encoder.queries([(ask.query, ask.instruction) for ask in search.asks])
-    query_ids = [ask.query_id for ask in search.asks]
-    if search.candidates is None:
-        rows, scores = top_docs(queries, matrix, search.depth, places=tie_places(doc_ids))
-        return as_run(query_ids, doc_ids, rows, scores)
-    place = {doc_id: row for row, doc_id in enumerate(doc_ids)}
-    run: dict[str, dict[str, float]] = {}
-    for row, query_id in enumerate(query_ids):
-        own: Sequence[str] = search.candidates[query_id]
-        rows, scores = top_docs(
-            queries[row : row + 1],
-            matrix[[place[doc_id] for doc_id in own]],
-            search.depth,
-            places=tie_places(own),
+def score_again(benchmark: Benchmark, folder: str | os.PathLike[str], *, seed: int = 0) -> Scores:
+    """Returns the scores of runs that :func:`evaluate` wrote into a folder; nothing is searched.
+
+    Raises:
+        InputError: If a run is missing or was made on another benchmark.
+    """
+    home = Path(folder)
+    runs, made = {}, {}
+    for search in benchmark.searches:
+        path = home / f"{search.name}.run.tsv"
+        runs[search.name] = read_run(path).run
+        made = read_json(f"{path}.made.json")
+        if made.get("benchmark") != benchmark.name:
+            raise InputError(
+                f"is a run on {made.get('benchmark')}, not on {benchmark.name}",
+                where=str(path),
+                fix="Name the benchmark that the run was made on",
+            )
+    about = {**made, "scored_with": versions(), "seed": seed}
+    return Scores(str(made["model"]), benchmark.name, benchmark.score(runs, seed), runs, about)
+
+
+def joining_of(benchmark: Benchmark, joining: str) -> str | None:
+    """Returns the pattern of a joining rule; None for the model's own template.
+
+    Raises:
+        SettingError: If there is no such rule.
+    """
+    if joining not in get_args(Joining):
+        raise SettingError(f"unknown joining {joining!r}", fix="Use model, paper or mteb")
+    if joining == "model":
+        return None
+    if joining not in benchmark.joinings:
+        raise SettingError(
+            f"{benchmark.name} has no joining {joining!r}", fix="Use --joining model"
         )
-        run |= as_run([query_id], own, rows, scores)
-    return run
+    return benchmark.joinings[joining]
+
+
+def refuse_other_template(ranker: Ranker, benchmark: Benchmark, joining: str) -> None:
+    """Raises SettingError if a model would read strings that its saved template does not build."""
+    saved = saved_template(ranker.name) if isinstance(ranker, EncoderRanker) else None
+    asks = [a for search in benchmark.searches for a in search.asks if a.instruction][:1]
+    if saved is None or not asks or not isinstance(ranker, EncoderRanker):
+        return
+    now = model_input(ranker.encoder.template, asks[0], joining_of(benchmark, joining))
+    taught = saved.query(asks[0].query, asks[0].instruction)
+    if now != taught or ranker.encoder.template.digest != saved.digest:
+        raise SettingError(
+            f"{ranker.name} was trained to read {_short(taught)!r}, and would now read {_short(now)!r}",
+            fix="Leave --joining and --template away, or say --force",
+        )
+
+
+def show_inputs(ranker: Ranker, benchmark: Benchmark, joining: Joining) -> dict[str, str]:
+    """Returns one real input string of each search, preferably one with an instruction."""
+    pattern = joining_of(benchmark, joining)
+    found = {}
+    for search in benchmark.searches:
+        asks = sorted(search.asks[:200], key=lambda ask: not ask.instruction)[:1]
+        found[search.name] = ranker.inputs(asks, pattern)[0]
+    return found
+
+
+def _example(search: Search, texts: list[str]) -> str:
+    number = next((n for n, ask in enumerate(search.asks) if ask.instruction), 0)
+    return texts[number] if texts else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def write_scores(scores: Scores, out: str | os.PathLike[str]) -> None:

@@ -196,6 +196,24 @@ def _refuse_constant(name: str) -> Any:
     raise json.JSONDecodeError(f"{name} is no JSON value", name, 0)
 
 
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Returns the one JSON value of a file.
+
+    Raises:
+        InputError: With file and line, if it is no JSON.
+    """
+    with open_bytes(path) as stream:
+        data = stream.read()
+    try:
+        return orjson.loads(data.removeprefix(BOM))
+    except orjson.JSONDecodeError as error:
+        raise InputError(
+            f"is no JSON ({error.msg} at column {error.colno})",
+            where=f"{os.fspath(path)}:{error.lineno}",
+            fix="Write one JSON value",
+        ) from None
+
+
 def read_topics(path: str | os.PathLike[str]) -> Iterator[Topic]:
     """Yields the topics of a JSON Lines or Parquet file, in order, streaming.
 
@@ -530,6 +548,7 @@ __all__ = [
     "parquet",
     "parse_json",
     "read_corpus",
+    "read_json",
     "read_json_lines",
     "read_lines",
     "read_topics",

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from obverse.errors import InputError, SettingError
-from obverse.files import open_bytes, read_json_lines
+from obverse.files import read_json, read_json_lines
 from obverse.measures import robustness as grouping
 from obverse.measures.average_precision import mean_average_precision
 from obverse.measures.compliance import compliance, outside
@@ -226,7 +224,7 @@ def _groups(files: Files, qrels: Qrels) -> tuple[grouping.Groups, str]:
     rule = files.group_by or ("file" if files.groups else "text" if files.queries else None)
     if rule == "file":
         path = files.need("groups", "there is no file of groups")
-        return grouping.groups_from_json(_read_json(path), os.fspath(path)), "file"
+        return grouping.groups_from_json(read_json(path), os.fspath(path)), "file"
     if rule == "prefix":
         return grouping.groups_by_prefix(qrels), "id prefix (mteb)"
     if rule in ("text", "authors"):
@@ -257,7 +255,7 @@ def _msmarco(asked: Measure, files: Files) -> Measured:
 def _nevir(asked: Measure, files: Files) -> Measured:
     pairs = None
     if files.groups is not None:
-        pairs = grouping.groups_from_json(_read_json(files.groups), os.fspath(files.groups))
+        pairs = grouping.groups_from_json(read_json(files.groups), os.fspath(files.groups))
     return nevir(files.read_run("run").run, files.read_qrels(), pairs, seed=files.seed)
 
 
@@ -317,7 +315,7 @@ def lists_by_id(path: PathLike, what: str) -> dict[str, list[str]]:
     Raises:
         InputError: If the file holds anything else, with the key.
     """
-    value = _read_json(path)
+    value = read_json(path)
     if not isinstance(value, dict):
         raise InputError(
             f"is no object of {what}", where=os.fspath(path), fix='Write {"q1": ["d2"], ...}'
@@ -330,19 +328,6 @@ def lists_by_id(path: PathLike, what: str) -> dict[str, list[str]]:
                 fix=f'Write "{key}": ["d2", ...]',
             )
     return value
-
-
-def _read_json(path: PathLike) -> Any:
-    with open_bytes(path) as stream:
-        data = stream.read()
-    try:
-        return orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
-    except orjson.JSONDecodeError as error:
-        raise InputError(
-            f"is no JSON ({error.msg} at column {error.colno})",
-            where=f"{os.fspath(path)}:{error.lineno}",
-            fix="Write one JSON value",
-        ) from None
 
 
 def _dangling(files: Files) -> dict[str, Any]:

@@ -109,6 +109,7 @@ def load_encoder(
     device: str | None = None,
     threads: int | None = None,
     batch_size: int = 32,
+    backend: str = "torch",
 ) -> Encoder:
     """Loads an encoder from a folder, a hub name, or the package that carries the default.
 
@@ -120,12 +121,13 @@ def load_encoder(
         device: Where to run (``cpu``, ``cuda``); by default the best there is.
         threads: Torch threads on a CPU; by default torch's own choice.
         batch_size: Texts per forward pass.
+        backend: ``torch``, or ``onnx`` for a folder with an exported model.
 
     Raises:
         ModelError: If there is no such model, with where it was looked for.
         MissingExtra: If sentence-transformers is not installed.
     """
-    model = load_model(name, device=device, threads=threads)
+    model = load_model(name, device=device, threads=threads, backend=backend)
     limit = int(model.max_seq_length or 512)
     if max_tokens is not None and max_tokens > limit:
         raise ModelError(
@@ -136,7 +138,11 @@ def load_encoder(
 
 
 def load_model(
-    name: str = PACKAGED, *, device: str | None = None, threads: int | None = None
+    name: str = PACKAGED,
+    *,
+    device: str | None = None,
+    threads: int | None = None,
+    backend: str = "torch",
 ) -> SentenceTransformer:
     """Loads the sentence-transformers model alone; see :func:`load_encoder`."""
     try:
@@ -149,8 +155,10 @@ def load_model(
     where = locate(name)
     _quiet_libraries()
     try:
-        return SentenceTransformer(where, device=device)
+        return SentenceTransformer(where, device=device, backend=backend)
     except Exception as error:
+        if backend == "onnx" and isinstance(error, ImportError):
+            raise MissingExtra("optimum[onnxruntime]", "onnx", "an ONNX model") from None
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         fix = (
             "Give a folder that SentenceTransformer can load"

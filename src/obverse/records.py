@@ -118,6 +118,15 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """One thing that is searched for: a query, and the instruction that it comes with."""
+
+    query_id: str
+    query: str
+    instruction: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Collection:
     """A corpus with queries and their judgements, as a BEIR folder holds them."""
 

@@ -7,7 +7,6 @@ memory-mapped shards. Equal scores fall to the higher document id, as in trec_ev
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +17,6 @@ Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 _BLOCK_CELLS = 16_000_000
-
-
-def tie_places(doc_ids: Sequence[str]) -> Rows:
-    """Returns the place of each document in the order of descending ids: the lower place wins a tie."""
-    order = sorted(range(len(doc_ids)), key=doc_ids.__getitem__, reverse=True)
-    places = np.empty(len(doc_ids), dtype=np.int64)
-    places[order] = np.arange(len(doc_ids))
-    return places
 
 
 def top_docs(
@@ -42,7 +33,7 @@ def top_docs(
         queries: ``[q, d]`` float32: q queries, d width.
         docs: ``[n, d]`` float32, or shards of it in order, each of which may be memory-mapped.
         depth: How many documents are kept per query.
-        places: ``[n]``, decides ties (see :func:`tie_places`); by default the earlier document wins.
+        places: ``[n]``, decides ties (:func:`obverse.mine.ranking.tie_order`); by default the earlier document wins.
         block: Documents per block; by default so many that a block of scores takes 64 MB.
 
     Returns:
@@ -133,15 +124,6 @@ class _Best:
         _, row, score = self.kept[0]
         width = int(self.counts[0]) if len(self.counts) else 0
         return row.reshape(-1, width), score.reshape(-1, width)
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One thing that is searched for: a query, and the instruction that it comes with."""
-
-    query_id: str
-    query: str
-    instruction: str = ""
 
 
 def as_run(

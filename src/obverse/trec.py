@@ -13,8 +13,7 @@ from typing import Any
 
 from obverse.errors import InputError
 from obverse.files import read_json_lines, read_lines, whole_file
-from obverse.records import Run
-from obverse.search import Ask
+from obverse.records import Ask, Run
 
 _HEADS = {"query-id", "query_id", "qid", "query", "q-id", "topic"}
 

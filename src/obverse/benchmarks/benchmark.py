@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from obverse.measures.measured import Measured
-from obverse.records import Doc, Run
-from obverse.search import Ask
+from obverse.records import Ask, Doc, Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ from obverse.measures.measured import Measured, over_topics
 from obverse.measures.ndcg import ndcg, ndcg_of
 from obverse.measures.p_mrr import symmetric_p_mrr
 from obverse.measures.ranks import without
-from obverse.records import Doc, Label, Qrels, Run, Topic, View
-from obverse.search import Ask
+from obverse.records import Ask, Doc, Label, Qrels, Run, Topic, View
 from obverse.trec import read_qrels, read_queries
 
 Scope = Literal["pool", "corpus"]

@@ -116,19 +116,48 @@ def _show_measured(found: Any, *, json: bool) -> None:
 
 @app.command()
 def evaluate(
-    model: Annotated[str, typer.Argument(help="A model folder, a hub name, or all-MiniLM-L6-v2.")],
-    on: Annotated[str, typer.Option(help="A topics benchmark folder.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A model folder, a hub name, bm25, cross-encoder:NAME, onnx:FOLDER, or http://host/v1#MODEL."
+        ),
+    ],
+    on: Annotated[
+        list[str],
+        typer.Option(
+            help="A folder, NAME=PLACE or NAME:SUBSET=PLACE (followir:core17=DIR); repeatable."
+        ),
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Write runs and scores into this folder.")
+    ] = None,
+    runs: Annotated[
+        Path | None, typer.Option(help="Score the runs in this folder again; nothing is searched.")
     ] = None,
     scope: Annotated[str, typer.Option(help="Search views over the pool or the corpus.")] = "pool",
     guard: Annotated[
         str, typer.Option(help="Search the plain test queries over the corpus or the pool.")
     ] = "corpus",
-    partial: Annotated[
-        bool, typer.Option(help="Measure although labelled documents are missing.")
+    partial: Annotated[bool, typer.Option(help="Compute on half-present data.")] = False,
+    joining: Annotated[
+        str, typer.Option(help="Join query and instruction as the model, paper or mteb does.")
+    ] = "model",
+    template: Annotated[
+        str | None, typer.Option(help="A query template by name; by default the model's own.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option(help="Allow a template that the model was not trained with.")
+    ] = False,
+    show_input: Annotated[
+        bool, typer.Option(help="Print one real input string per search, and stop.")
     ] = False,
     max_tokens: Annotated[int | None, typer.Option(help="Token limit of an input.")] = None,
+    first_stage: Annotated[
+        int, typer.Option(help="Cross-encoders: how many of BM25's best are reordered.")
+    ] = 100,
+    vectors: Annotated[
+        Path | None, typer.Option(help="Keep document vectors in this folder; resumes there.")
+    ] = None,
     batch_size: Annotated[int, typer.Option(help="Texts per forward pass.")] = 32,
     device: Annotated[str | None, typer.Option(help="cpu or cuda; the best by default.")] = None,
     threads: Annotated[int | None, typer.Option(help="CPU threads.")] = None,
@@ -136,19 +165,75 @@ def evaluate(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure a model on a benchmark; runs are written with --out."""
-    from obverse.benchmarks.topics import topics_benchmark
-    from obverse.evaluate import evaluate
-    from obverse.models import load_encoder
+    from obverse.benchmarks.named import load_benchmark
+    from obverse.evaluate import evaluate, score_again, show_inputs
+    from obverse.inputs import template_named
+    from obverse.rankers import EncoderRanker, load_ranker
 
-    benchmark = topics_benchmark(on, scope=scope, guard=guard, partial=partial)  # type: ignore[arg-type]
-    encoder = load_encoder(
-        model, max_tokens=max_tokens, device=device, threads=threads, batch_size=batch_size
-    )
-    scores = evaluate(encoder, benchmark, out=out, seed=seed)
+    loaded = [load_benchmark(each, scope=scope, guard=guard, partial=partial) for each in on]
+    found = {}
+    if runs is not None:
+        for benchmark in loaded:
+            home = runs / benchmark.name if len(loaded) > 1 else runs
+            found[benchmark.name] = score_again(benchmark, home, seed=seed)
+    else:
+        ranker = load_ranker(
+            model,
+            template=template_named(template) if template else None,
+            max_tokens=max_tokens,
+            device=device,
+            threads=threads,
+            batch_size=batch_size,
+            first_stage=first_stage,
+        )
+        if vectors is not None and isinstance(ranker, EncoderRanker):
+            ranker.vectors.keep_in(vectors)
+        if show_input:
+            _print_json(
+                {b.name: {"joining": joining, **show_inputs(ranker, b, joining)} for b in loaded}  # type: ignore[arg-type]
+            )
+            return
+        for benchmark in loaded:
+            home_out = out / benchmark.name if out is not None and len(loaded) > 1 else out
+            found[benchmark.name] = evaluate(
+                ranker,
+                benchmark,
+                out=home_out,
+                joining=joining,  # type: ignore[arg-type]
+                force=force,
+                seed=seed,
+            )
+    _show_scores(found, json=json)
+
+
+def _show_scores(found: dict[str, Any], *, json: bool) -> None:
     if json:
-        _print_json(scores.to_json())
+        rows = {name: scores.to_json(per_topic=True) for name, scores in found.items()}
+        _print_json(next(iter(rows.values())) if len(rows) == 1 else rows)
         return
-    for key, measured in scores.measures.items():
-        print(f"{key:15} {str(measured).removeprefix(measured.measure).lstrip(': ')}")
-    for key in ("scope", "guard", "joining", "max_tokens", "template_digest"):
-        print(f"{key:15} {scores.about.get(key)}")
+    for name, scores in found.items():
+        print(f"{scores.model} on {name}")
+        for key, measured in scores.measures.items():
+            print(f"  {key:18} {str(measured).removeprefix(measured.measure).lstrip(': ')}")
+            for note, items in measured.notes.items():
+                if isinstance(items, list):
+                    shown = ", ".join(map(str, items[:8])) + (", ..." if len(items) > 8 else "")
+                    print(f"  {'':18} {note.replace('_', ' ')} ({len(items)}): {shown}")
+        if scores.about.get("kind") == "constraints":
+            for key, values in scores.per_topic.items():
+                print(f"  {key} by query: " + ", ".join(f"{q} {v:.2f}" for q, v in values.items()))
+        keys = (
+            "scope",
+            "guard",
+            "candidates",
+            "joining",
+            "max_tokens",
+            "template_digest",
+            "ties",
+            "partial",
+        )
+        for key in keys:
+            if key in scores.about:
+                print(f"  {key:18} {scores.about[key]}")
+        for search, example in scores.about.get("input_examples", {}).items():
+            print(f"  {'input, ' + search:18} {example[:140]!r}")

@@ -1,0 +1,116 @@
+"""An encoder behind an OpenAI-compatible embeddings endpoint."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from obverse.errors import ModelError
+from obverse.inputs import Template
+from obverse.models import Encoder, Vectors
+
+KEY = "OBVERSE_API_KEY"
+_UNBOUNDED = 1_000_000
+_RETRIES = (1.0, 4.0, 10.0)
+
+
+class EndpointEncoder(Encoder):
+    """Vectors from ``POST <url>/embeddings``; the server cuts long texts by its own limit.
+
+    Args:
+        url: The endpoint's root: ``http://localhost:8000/v1``.
+        model: The model's name there.
+        template: Builds the input strings.
+        batch_size: Texts per request.
+        timeout: Seconds that one request may take.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        template: Template,
+        *,
+        batch_size: int = 32,
+        timeout: float = 60.0,
+    ) -> None:
+        super().__init__(f"{url}#{model}", None, template, _UNBOUNDED, batch_size)
+        self._url, self._model, self._timeout = url.rstrip("/"), model, timeout
+
+    def encode(self, texts: Sequence[str], *, task: str) -> Vectors:
+        """Returns the vectors of finished input strings: equal strings are asked for once.
+
+        Returns:
+            float32 ``[n, d]``, unit length.
+
+        Raises:
+            ModelError: If the endpoint cannot be reached, refuses, or answers with something else.
+        """
+        distinct = list(dict.fromkeys(texts))
+        rows: list[Any] = []
+        for start in range(0, len(distinct), self.batch_size):
+            rows += self._ask(distinct[start : start + self.batch_size])
+        vectors = np.asarray(rows, dtype=np.float32)
+        if vectors.ndim != 2 or not np.isfinite(vectors).all():
+            raise ModelError(
+                "answers with vectors that are none", where=self.name, fix="Check the model"
+            )
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        place = {text: row for row, text in enumerate(distinct)}
+        found: Vectors = vectors[[place[text] for text in texts]]
+        return found
+
+    def count_tokens(self, text: str) -> int:
+        """Returns the number of words: the endpoint's tokenizer is not known."""
+        return len(text.split())
+
+    def _ask(self, texts: list[str]) -> list[Any]:
+        body = json.dumps({"model": self._model, "input": texts}).encode()
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get(KEY):
+            headers["Authorization"] = f"Bearer {key}"
+        request = urllib.request.Request(f"{self._url}/embeddings", body, headers)
+        for pause in (*_RETRIES, None):
+            try:
+                with urllib.request.urlopen(request, timeout=self._timeout) as reply:
+                    return _vectors_of(json.load(reply), len(texts), self.name)
+            except urllib.error.HTTPError as error:
+                if pause is None or error.code not in (429, 500, 502, 503, 504):
+                    raise ModelError(
+                        f"refuses ({error.code} {error.reason})",
+                        where=self.name,
+                        fix=f"Check model name and {KEY}",
+                    ) from None
+            except (OSError, json.JSONDecodeError) as error:
+                if pause is None:
+                    raise ModelError(
+                        f"cannot be asked ({error})",
+                        where=self.name,
+                        fix="Check that the server runs",
+                    ) from None
+            time.sleep(pause)
+        raise AssertionError("unreachable")
+
+
+def _vectors_of(reply: Any, expected: int, where: str) -> list[Any]:
+    try:
+        rows = sorted(reply["data"], key=lambda row: row["index"])
+        vectors = [row["embedding"] for row in rows]
+    except (KeyError, TypeError):
+        raise ModelError(
+            "answers with no embeddings", where=where, fix="Check the address"
+        ) from None
+    if len(vectors) != expected:
+        raise ModelError(
+            f"answers {len(vectors)} vectors for {expected} texts",
+            where=where,
+            fix="Check the server",
+        )
+    return vectors
