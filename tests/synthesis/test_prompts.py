@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from pathlib import Path
 
 import pytest
 from canned import drive, topic_of
 
 from obverse.records import Doc, Label, Topic, View
-from obverse.synthesis.dialogue import Prompt
+from obverse.synthesis.dialogue import Prompt, Rejected, Skip
 from obverse.synthesis.documents import show
 
 GOLDEN = Path(__file__).parents[1] / "data" / "prompts"
@@ -31,6 +33,30 @@ REPLIES = {
     "verify": '{"satisfying": [2]}',
 }
 
+LONG = "A mountain bike that was ridden for years and is sold as seen, number"
+WRITTEN = [{"title": "Offer", "text": f"{LONG} {n}."} for n in (1, 2, 3)]
+ALL_FIT = [{"document": n, "fits_query": True, "fits_instruction": True} for n in (1, 2, 3, 4)]
+WRITING = {
+    "promptriever": {
+        "instruct": '{"instruction": "Unused only."}',
+        "violate": json.dumps({"documents": WRITTEN}),
+        "check": json.dumps({"documents": ALL_FIT}),
+    },
+    "inf_ir": {
+        "instruct": '{"instruction": "Unused only."}',
+        "poison": json.dumps(
+            {
+                "opposite_instruction": "Second-hand only.",
+                "document_for_opposite_instruction": WRITTEN[0],
+                "opposite_query": "racing bike",
+                "document_for_opposite_query": WRITTEN[1],
+            }
+        ),
+        "check": json.dumps({"documents": ALL_FIT[:3]}),
+        "check-opposite": json.dumps({"documents": ALL_FIT[:3]}),
+    },
+}
+
 
 @pytest.mark.parametrize(
     ("method", "topic"),
@@ -38,11 +64,15 @@ REPLIES = {
         ("promoted_negative", TOPIC),
         ("natural_dual_view", TOPIC),
         ("dual_view", TOPIC.with_views([*TOPIC.views, KEEP])),
+        ("promptriever", TOPIC),
+        ("inf_ir", TOPIC),
     ],
 )
 def test_golden(method: str, topic: Topic) -> None:
     asked: list[Prompt] = []
-    drive(method, topic, REPLIES, asked)
+    # Every document fits everything here, which ends the two methods that write documents after their last question.
+    with contextlib.suppress(Skip, Rejected):
+        drive(method, topic, REPLIES | WRITING.get(method, {}), asked)
     for prompt in asked:
         path = GOLDEN / f"{method}.{prompt.stage}.txt"
         text = f"[system]\n{prompt.system}\n\n[user]\n{prompt.user}\n"

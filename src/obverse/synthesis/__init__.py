@@ -11,5 +11,7 @@ METHODS: dict[str, str] = {
     "natural_dual_view": "obverse.synthesis.natural_dual_view:natural_dual_view",
     "dual_view": "obverse.synthesis.dual_view:dual_view",
     "checkable": "obverse.synthesis.checkable:checkable",
+    "promptriever": "obverse.synthesis.promptriever:promptriever",
+    "inf_ir": "obverse.synthesis.inf_ir:inf_ir",
 }
 """Where each method stands: ``module:function``."""

@@ -82,3 +82,40 @@ If no natural instruction does this, decline: give null for it.
 VERIFY = """\
 The query is asked with this instruction: {instruction}
 Which of the documents satisfy the query and the instruction together? Judge each of them by itself."""
+
+FITS = """\
+An instruction belongs to the query: {instruction}
+Judge each document by itself, whatever the others are:
+- fits_query: does it fit the query, if nobody had given an instruction?
+- fits_instruction: does it fit the query and also everything that the instruction asks for?"""
+
+LONG_INSTRUCTION = """\
+Document {positive} is a right answer to the query. Write an instruction that a person could send along with the \
+query, saying in more detail which results count and which do not.
+- Document {positive} meets all of it.
+- It narrows the query: some documents that fit the query alone must fail it.
+- Style: {style}.
+- Length: {length}.
+- It does not answer the query and never quotes or describes a document as such.
+If document {positive} does not answer the query, decline: give null for the instruction."""
+
+VIOLATIONS = """\
+The query is asked with this instruction: {instruction}
+Document {positive} meets both. Write {count} new documents, in the manner of the ones above, that fit the query but \
+fail the instruction, so that only somebody who read the instruction with care would tell. Each fails in its own way:
+{ways}
+- Each stands alone, with a title and a text of about {words} words, and is as plausible as a real one.
+- None speaks of the instruction, of this task, or of why it fails."""
+
+POISON = """\
+The query is asked with this instruction: {instruction}
+Document {positive} meets both. Make two near misses of that pair:
+- opposite_instruction: for the same query, an instruction that asks for something document {positive} does not have; \
+and a document that fits the query with this opposite instruction and fails the first instruction.
+- opposite_query: a query on a neighbouring subject that the first instruction suits too; and a document that fits \
+this query with the first instruction, and does not fit the query above.
+Both documents stand alone, with a title and a text of about {words} words in the manner of the ones above; neither \
+speaks of instructions or of this task.
+If no natural near miss exists, decline: give null for opposite_instruction.
+
+{rules}"""

@@ -36,7 +36,13 @@ _WORD = re.compile(r"\w+")
 
 
 def check_instruction(
-    instruction: str, *, query: str, texts: Iterable[str], original: str | None = None
+    instruction: str,
+    *,
+    query: str,
+    texts: Iterable[str],
+    original: str | None = None,
+    max_sentences: int = MAX_SENTENCES,
+    max_words: int = MAX_WORDS,
 ) -> None:
     """Checks an instruction's wording.
 
@@ -45,6 +51,8 @@ def check_instruction(
         query: The topic's query, for the language.
         texts: The documents, from which no run of words may be copied.
         original: An instruction that the new one must differ from.
+        max_sentences: More are too long.
+        max_words: More are too long.
 
     Raises:
         Rejected: With one of the codes ``empty-instruction``, ``placeholder``, ``refers-to-passages``,
@@ -62,7 +70,7 @@ def check_instruction(
     if run := copied_run(text, texts):
         raise Rejected("copies-passage", run)
     sentences, words = count_sentences(text), len(text.split())
-    if sentences > MAX_SENTENCES or words > MAX_WORDS:
+    if sentences > max_sentences or words > max_words:
         raise Rejected("too-long", f"{sentences} sentences, {words} words")
     if (wanted := script(query)) and (got := script(text)) and wanted != got:
         raise Rejected("other-language", f"{got} instead of {wanted}")
