@@ -45,6 +45,15 @@ def read_command(
     quoting: Annotated[
         str | None, typer.Option(help="CSV and TSV: csv, none or guess. [guess]")
     ] = None,
+    corpus: Annotated[
+        str | None, typer.Option(help="Tevatron: the documents that rows name by id.")
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option(help="TREC: a run whose best unjudged documents are negatives.")
+    ] = None,
+    narratives: Annotated[
+        bool | None, typer.Option("--narratives", help="TREC: narratives are instructions.")
+    ] = None,
 ) -> None:
     """Read any known format into topics."""
     from obverse.read.reading import read_file
@@ -56,6 +65,9 @@ def read_command(
         "min_impressions": min_impressions,
         "merge": merge,
         "quoting": quoting,
+        "corpus": corpus,
+        "run": run,
+        "narratives": narratives,
     }
     read_file(
         source,
@@ -176,3 +188,28 @@ def check_command(
     found, order = worst(findings), list(Severity)
     if found is not None and order.index(found) <= order.index(Severity(fail_on)):
         raise typer.Exit(2)
+
+
+@app.command("write")
+def write_command(
+    topics: Annotated[str, typer.Argument(help="A topics file.")],
+    out: Annotated[
+        str, typer.Option(help="Where to write: a file, or a folder where the form has several.")
+    ],
+    format: Annotated[
+        str,
+        typer.Option(
+            help="triplets, n-tuples, tevatron, tevatron-ids, promptriever, flag_embedding, swift, arctic, beir."
+        ),
+    ],
+    template: Annotated[
+        str, typer.Option(help="How query and instruction are joined: a template's name.")
+    ] = "default",
+) -> None:
+    """Write topics in the form of another trainer."""
+    from obverse.files import read_topics
+    from obverse.log import say
+    from obverse.write import write
+
+    count = write(out, read_topics(topics), format, template=template)
+    say(f"write: {count:,} rows as {format} to {out}")

@@ -1,7 +1,6 @@
 """BEIR folders: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/<split>.tsv`` or ``qrels.tsv``, plain or compressed.
 
-A query may have an ``instruction`` beside its text; then its view has it.
-
+A query may have an ``instruction`` beside its text; then its view has it. Corpus and queries may be TSV too.
 After Thakur et al. (2021), BEIR, https://arxiv.org/abs/2104.08663.
 """
 
@@ -14,15 +13,12 @@ from pathlib import Path
 from obverse.errors import InputError
 from obverse.files import in_folder
 from obverse.read.faults import Findings
-from obverse.read.gathering import NEGATIVE, POSITIVE, Gathering
-from obverse.read.passages import passages, string_id
-from obverse.read.qrels import Judgement, qrels_rows
+from obverse.read.folder_parts import Parts
+from obverse.read.passages import Passage, passages, string_id
+from obverse.read.qrels import qrels_rows
 from obverse.read.query_rows import instruction_of
-from obverse.read.rows import json_rows
+from obverse.read.rows import rows
 from obverse.records import Topic
-
-Ask = tuple[str, str]
-"""``(query, instruction)``."""
 
 
 def read_beir(
@@ -40,18 +36,12 @@ def read_beir(
         InputError: If a file is missing or a row is broken.
     """
     folder = Path(path)
-    judgements = list(qrels_rows(qrels_file(folder, split), findings))
-    qrels_name = findings.file
-    queries = _queries(folder, {judgement[1] for judgement in judgements}, findings)
-    gathering = Gathering(findings, "beir")
-    gathering.origin = {"split": split} if (folder / "qrels").is_dir() else {}
-    numbers = _documents(folder, {judgement[2] for judgement in judgements}, gathering)
-    findings.file = qrels_name
-    for judgement in judgements:
-        _judge(gathering, judgement, queries, numbers)
-    findings.rows = len({judgement[1] for judgement in judgements})
-    yield from gathering.topics()
-    findings.usable = min(findings.usable, findings.rows)
+    parts = Parts(findings, "beir")
+    parts.judgements = list(qrels_rows(qrels_file(folder, split), findings))
+    parts.judged_in = findings.file
+    asked = {judgement[1] for judgement in parts.judgements}
+    parts.queries = read_queries(table_in(folder, "queries"), findings, asked)
+    yield from parts.topics(documents_of(table_in(folder, "corpus"), findings))
 
 
 def qrels_file(folder: Path, split: str) -> Path:
@@ -76,15 +66,28 @@ def qrels_file(folder: Path, split: str) -> Path:
     return in_folder(home, f"{split}.tsv")
 
 
-def _queries(folder: Path, wanted: set[str], findings: Findings) -> dict[str, Ask]:
-    path = in_folder(folder, "queries.jsonl")
-    findings.file = str(path)
-    queries: dict[str, Ask] = {}
-    for line, row in json_rows(path, findings):
-        query_id = row.get("_id", row.get("query_id"))
+def table_in(folder: Path, stem: str) -> Path:
+    """Returns ``<stem>.jsonl`` of a folder, or the same as TSV, CSV or Parquet.
+
+    Raises:
+        InputError: If there is none.
+    """
+    for suffix in ("tsv", "csv", "parquet"):
+        if (folder / f"{stem}.{suffix}").is_file():
+            return folder / f"{stem}.{suffix}"
+    return in_folder(folder, f"{stem}.jsonl")
+
+
+def read_queries(
+    path: Path, findings: Findings, wanted: set[str] | None = None
+) -> dict[str, tuple[str, str]]:
+    """Returns query and instruction of the wanted queries (or all) by id; blank ones are set aside."""
+    queries: dict[str, tuple[str, str]] = {}
+    for line, row in rows(path, findings):
+        query_id = row.get("_id", row.get("query_id", row.get("id")))
         if type(query_id) is not str:
             query_id = string_id(query_id, "_id", line, findings)
-        if query_id not in wanted:
+        if query_id is None or (wanted is not None and query_id not in wanted):
             continue
         text = row.get("text", row.get("query"))
         if not isinstance(text, str) or not text.strip():
@@ -92,45 +95,13 @@ def _queries(folder: Path, wanted: set[str], findings: Findings) -> dict[str, As
             findings.set_aside(query_id, "blank query", line)
             text = ""
         queries[query_id] = (text, instruction_of(row, line, findings))
-    findings.close_lines()
     return queries
 
 
-def _documents(folder: Path, wanted: set[str], gathering: Gathering) -> dict[str, int]:
-    path = in_folder(folder, "corpus.jsonl")
-    findings = gathering.findings
-    findings.file = str(path)
-    numbers: dict[str, int] = {}
-    for line, row in json_rows(path, findings):
-        doc_id = row.get("_id", row.get("doc_id"))
-        if type(doc_id) is not str:
-            doc_id = string_id(doc_id, "_id", line, findings)
-        if doc_id not in wanted:
-            continue
-        found, _ = passages({**row, "id": doc_id}, "document", line, findings)
-        for passage, _ in found:
-            number = gathering.documents.number(passage, line, "_id")
-            numbers.setdefault(doc_id, number)
-    findings.close_lines()
-    return numbers
-
-
-def _judge(
-    gathering: Gathering, judgement: Judgement, queries: dict[str, Ask], numbers: dict[str, int]
-) -> None:
-    line, query_id, doc_id, grade = judgement
-    findings = gathering.findings
-    if query_id not in queries:
-        findings.note("missing_query", line, "query-id", f"no query {query_id!r}")
-        return
-    query, instruction = queries[query_id]
-    if not query:
-        return
-    topic = gathering.topic(query_id, query_id, query, line)
-    number = numbers.get(doc_id)
-    if number is None:
-        findings.note("missing_document", line, "corpus-id", f"no document {doc_id!r}")
-        gathering.because(topic, "judged documents are not in the corpus")
-        return
-    kind = POSITIVE if grade > 0 else NEGATIVE
-    gathering.judge(gathering.view(topic, instruction), number, kind, line)
+def documents_of(path: Path, findings: Findings) -> Iterator[tuple[int, Passage]]:
+    """Yields the documents of a corpus with their lines; blank ones are noted and left out."""
+    for line, row in rows(path, findings):
+        if "_id" in row and "id" not in row:
+            row["id"] = row["_id"]
+        for passage, _ in passages(row, "document", line, findings)[0]:
+            yield line, passage

@@ -3,23 +3,58 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from obverse.errors import InputError
 from obverse.files import open_bytes
+from obverse.read import hugging_face, ir_data
 from obverse.read.faults import Findings
 from obverse.read.passages import ID_KEYS, TEXT_KEYS
 from obverse.read.query_rows import QUERY_KEYS
-from obverse.read.rows import renamed, rows, table_kind
+from obverse.read.rows import renamed, rows
 
 FORMATS: dict[str, str] = {
+    "topics": "obverse.read.topics:read_topic_rows",
     "clicks": "obverse.read.clicks:read_clicks",
     "triplets": "obverse.read.triplets:read_triplets",
     "beir": "obverse.read.beir:read_beir",
-    "topics": "obverse.read.topics:read_topic_rows",
+    "trec": "obverse.read.trec:read_trec",
+    "msmarco": "obverse.read.msmarco:read_msmarco",
+    "promptriever": "obverse.read.promptriever:read_promptriever",
+    "inf_ir": "obverse.read.inf_ir:read_inf_ir",
+    "tevatron": "obverse.read.tevatron:read_tevatron",
+    "flag_embedding": "obverse.read.flag_embedding:read_flag_embedding",
+    "swift": "obverse.read.swift:read_swift",
+    "arctic": "obverse.read.arctic:read_arctic",
+    "ir_datasets": "obverse.read.ir_data:read_ir_dataset",
 }
 """Readers by format: ``module:function`` of ``(path, findings, **options) -> Iterator[Topic]``."""
+
+Keys = set[str]
+_POSITIVE = {"positive", "positives", "positive_1", "pos", "answer", "sentence2"}
+_SIGNS: list[tuple[str, str, Callable[[Keys], bool]]] = [
+    ("topics", "topic_id, views", lambda keys: {"topic_id", "views"} <= keys),
+    ("inf_ir", "query_positive, instruction_positive", lambda keys: "query_positive" in keys),
+    ("promptriever", "only_query, positive_passages", lambda keys: _promptriever(keys)),
+    ("tevatron", "positive_passages", lambda keys: "positive_passages" in keys),
+    ("tevatron", "positive_document_ids", lambda keys: "positive_document_ids" in keys),
+    ("swift", "messages, positive_messages", lambda keys: "positive_messages" in keys),
+    ("clicks", "impressions", lambda keys: bool(keys & {"impressions", "results"})),
+    ("clicks", "clicked or shown", lambda keys: bool(keys & {"clicked", "clicks", "shown"})),
+    ("flag_embedding", "query, pos", lambda keys: {"query", "pos"} <= keys),
+    ("triplets", "a query and a positive", lambda keys: bool(keys & _POSITIVE)),
+    ("corpus", "an id and a text, no query: documents", lambda keys: _corpus(keys)),
+]
+
+
+def _promptriever(keys: Keys) -> bool:
+    return "positive_passages" in keys and bool(keys & {"new_negatives", "only_instruction"})
+
+
+def _corpus(keys: Keys) -> bool:
+    return bool(keys & set(ID_KEYS)) and bool(keys & set(TEXT_KEYS)) and not keys & set(QUERY_KEYS)
 
 
 def guess(path: str | os.PathLike[str], columns: dict[str, str] | None = None) -> tuple[str, str]:
@@ -29,21 +64,22 @@ def guess(path: str | os.PathLike[str], columns: dict[str, str] | None = None) -
         InputError: If nothing fits, with the columns that were found.
     """
     name = os.fspath(path)
-    if Path(name).is_dir():
+    if name.startswith(ir_data.PREFIX):
+        return "ir_datasets", f"the prefix {ir_data.PREFIX}"
+    if Path(name).is_dir() and not hugging_face.is_hugging_face(name):
         return _guess_folder(Path(name))
     if name == "-":
         raise InputError(
             "the format of standard input cannot be guessed", fix="Name it with --format"
         )
-    row = first_row(name, columns)
-    keys = set(row)
+    keys = set(map(str, first_row(name, columns)))
     for form, why, fits in _SIGNS:
-        if fits(keys, row):
-            return form, why
+        if fits(keys):
+            return form, f"columns {why}"
     raise InputError(
         "none of the known formats",
         where=name,
-        fix=f"It has {', '.join(sorted(map(str, keys))) or 'no columns'}; name the format with --format "
+        fix=f"It has {', '.join(sorted(keys)) or 'no columns'}; name the format with --format "
         "and the columns with --map query=...,clicked=...",
     )
 
@@ -55,9 +91,10 @@ def first_row(name: str, columns: dict[str, str] | None) -> dict[str, Any]:
         InputError: If the file has none.
     """
     scratch = Findings(collect=True)
-    with open_bytes(name) as stream:
-        if not stream.read(1):
-            raise InputError("is empty", where=name, fix="Give a file with rows")
+    if not hugging_face.is_hugging_face(name):
+        with open_bytes(name) as stream:
+            if not stream.read(1):
+                raise InputError("is empty", where=name, fix="Give a file with rows")
     found = next(renamed(rows(name, scratch), columns or {}, scratch), None)
     if found is None:
         said = next(iter(scratch.examples.values()), None)
@@ -70,10 +107,17 @@ def first_row(name: str, columns: dict[str, str] | None) -> dict[str, Any]:
 def _guess_folder(folder: Path) -> tuple[str, str]:
     names = {file.name for file in folder.iterdir()}
     stems = {name.removesuffix(".gz").removesuffix(".zst") for name in names}
-    if names & {"qrels", "qrels.tsv"} and "corpus.jsonl" in stems:
-        return "beir", "a folder with corpus.jsonl and qrels"
-    if "topics.jsonl" in stems:
-        return "topics", "a folder with topics.jsonl"
+    judged = bool(stems & {"qrels", "qrels.tsv"})
+    if judged and stems & {"corpus.jsonl", "corpus.tsv"} and stems & _QUERIES:
+        return "beir", "a folder with corpus, queries and qrels"
+    if "topics.jsonl" in stems or "topics.parquet" in stems:
+        return "topics", "a folder with topics"
+    if {"queries.parquet", "documents.parquet"} <= stems:
+        return "arctic", "a folder with queries.parquet and documents.parquet"
+    if any(name.startswith("collection") for name in stems):
+        return "msmarco", "a folder with collection.tsv"
+    if any(name.startswith("topics") for name in stems) and any("qrels" in n for n in stems):
+        return "trec", "a folder with topics and qrels"
     raise InputError(
         "none of the known formats of folders",
         where=str(folder),
@@ -81,29 +125,4 @@ def _guess_folder(folder: Path) -> tuple[str, str]:
     )
 
 
-def _is_flat_log(keys: set[str], row: dict[str, Any]) -> bool:
-    return "clicked" in keys or "clicks" in keys
-
-
-_SIGNS: list[tuple[str, str, Any]] = [
-    ("topics", "keys topic_id and views", lambda k, r: {"topic_id", "views"} <= k),
-    ("clicks", "a key impressions", lambda k, r: bool(k & {"impressions", "shown", "results"})),
-    ("clicks", "a key clicked", _is_flat_log),
-    (
-        "triplets",
-        "keys query or anchor and positive",
-        lambda k, r: bool(k & {"positive", "positives", "positive_1"}),
-    ),
-    (
-        "corpus",
-        "an id and a text, no query: documents",
-        lambda k, r: (
-            bool(k & set(ID_KEYS)) and bool(k & set(TEXT_KEYS)) and not k & set(QUERY_KEYS)
-        ),
-    ),
-]
-
-
-def is_table(path: str | os.PathLike[str]) -> bool:
-    """Whether the source is a file of rows."""
-    return Path(path).is_file() and bool(table_kind(path))
+_QUERIES = {"queries.jsonl", "queries.tsv"}

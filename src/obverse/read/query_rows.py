@@ -8,7 +8,16 @@ from obverse.read.faults import Findings
 from obverse.read.gathering import Gathering, query_id
 from obverse.read.passages import string_id
 
-QUERY_KEYS = ("query", "query_text", "anchor", "question", "q", "search_term", "sentence1")
+QUERY_KEYS = (
+    "query",
+    "query_text",
+    "anchor",
+    "question",
+    "q",
+    "search_term",
+    "sentence1",
+    "only_query",
+)
 ID_KEYS = ("query_id", "topic_id", "qid")
 
 

@@ -15,6 +15,7 @@ from obverse.errors import InputError, SettingError
 from obverse.files import open_bytes, parse_json, read_lines
 from obverse.read.delimited import delimited_rows
 from obverse.read.faults import Findings
+from obverse.read.hugging_face import hugging_face_rows, is_hugging_face
 
 Row = dict[str, Any]
 Rows = Iterator[tuple[int, Row]]
@@ -41,8 +42,13 @@ def rows(
         InputError: If the file cannot be read, or a row is broken and the findings do not collect.
     """
     findings.file = os.fspath(path)
-    kind = table_kind(path)
-    if kind == "parquet":
+    if is_hugging_face(path):
+        kind, found = "hugging face", hugging_face_rows(path)
+    else:
+        kind = table_kind(path)
+    if kind == "hugging face":
+        pass
+    elif kind == "parquet":
         found = parquet_rows(path)
     elif kind == "json":
         found = json_rows(path, findings)

@@ -1,0 +1,72 @@
+"""FlagEmbedding's JSON Lines: ``query``, ``pos``, ``neg``, and ``prompt`` where there is an instruction.
+
+As its fine-tuning guide describes them, https://github.com/FlagOpen/FlagEmbedding/tree/master/examples/finetune.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from obverse.read.faults import Findings
+from obverse.read.gathering import INSTRUCTION_NEGATIVE, NEGATIVE, POSITIVE, Gathering
+from obverse.read.labelled import add_labelled
+from obverse.read.query_rows import instruction_of, start_row
+from obverse.read.rows import rows
+from obverse.records import Topic
+
+_VIEW_NUMBER = re.compile(r"#\d+$")
+"""What our own writers put behind a topic's id, where every view is a row of its own."""
+
+
+def read_flag_embedding(
+    path: str | os.PathLike[str],
+    findings: Findings,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> Iterator[Topic]:
+    """Yields the topics of a FlagEmbedding file; ``pos_id`` and ``neg_id`` name the documents where they stand."""
+    gathering = Gathering(findings, "flag_embedding")
+    for line, row in rows(path, findings, columns=columns):
+        row = as_asked(row)
+        topic = start_row(gathering, line, row)
+        if topic is None:
+            continue
+        view = gathering.view(topic, instruction_of(row, line, findings))
+        hard = int(row.get("instruction_negatives") or 0)
+        named = {
+            "pos": _named(row.get("pos"), row.get("pos_id")),
+            "neg": _named(row.get("neg"), row.get("neg_id")),
+        }
+        if hard and isinstance(named["neg"], list):
+            named |= {"instruction_neg": named["neg"][:hard], "neg": named["neg"][hard:]}
+        fields = [("pos", POSITIVE), ("instruction_neg", INSTRUCTION_NEGATIVE), ("neg", NEGATIVE)]
+        whole = isinstance(row.get("pos"), list) and not isinstance(row.get("neg"), str)
+        add_labelled(
+            gathering, topic, view, line, named, [f for f in fields if f[0] in named], bare=whole
+        )
+    yield from gathering.topics()
+
+
+def as_asked(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns the row with query and instruction apart: ``only_query`` and ``only_instruction`` say them best."""
+    if row.get("only_query") is not None:
+        instruction = row.get("only_instruction") or row.get("instruction")
+        named: dict[str, Any] = {"query": row["only_query"], "instruction": instruction}
+        if isinstance(row.get("query_id"), str):
+            named["query_id"] = _VIEW_NUMBER.sub("", row["query_id"])
+        return row | named
+    if row.get("prompt") and row.get("instruction") is None:
+        return row | {"instruction": row["prompt"]}
+    return row
+
+
+def _named(texts: Any, ids: Any) -> Any:
+    if isinstance(texts, list) and isinstance(ids, list) and len(texts) == len(ids):
+        return [
+            {"id": doc_id, "text": text} if isinstance(text, str) else text
+            for doc_id, text in zip(ids, texts, strict=True)
+        ]
+    return texts

@@ -1,0 +1,66 @@
+"""Promptriever rows, https://huggingface.co/datasets/samaya-ai/msmarco-w-instructions: queries with and without
+instructions, and negatives made to fail the instruction alone.
+
+After Weller et al. (2024), Promptriever, https://arxiv.org/abs/2409.11136.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from obverse.read.faults import Findings
+from obverse.read.gathering import INSTRUCTION_NEGATIVE, NEGATIVE, POSITIVE, Gathering
+from obverse.read.labelled import add_labelled
+from obverse.read.query_rows import instruction_of, start_row
+from obverse.read.rows import rows
+from obverse.records import Topic
+
+_SUFFIX = re.compile(r"[-_](instruct|plain)$|#\d+$")
+
+
+def read_promptriever(
+    path: str | os.PathLike[str],
+    findings: Findings,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> Iterator[Topic]:
+    """Yields one topic for each query: its plain row and its instructed rows become views.
+
+    ``new_negatives`` are instruction negatives of the instructed view.
+    """
+    gathering = Gathering(findings, "promptriever")
+    for line, row in rows(path, findings, columns=columns):
+        row = apart(row)
+        topic = start_row(gathering, line, row, by_query=True)
+        if topic is None:
+            continue
+        instruction = instruction_of(row, line, findings)
+        hard = INSTRUCTION_NEGATIVE if instruction else NEGATIVE
+        fields = [
+            ("positive_passages", POSITIVE),
+            ("new_negatives", hard),
+            ("negative_passages", NEGATIVE),
+        ]
+        view = gathering.view(topic, instruction)
+        add_labelled(gathering, topic, view, line, row, fields, bare=False)
+    yield from gathering.topics()
+
+
+def apart(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns the row with the query alone under ``query`` and the instruction under ``instruction``."""
+    query, only, instruction = row.get("query"), row.get("only_query"), row.get("only_instruction")
+    if row.get("has_instruction") is False:
+        instruction = ""
+    if not only and isinstance(query, str):
+        only = query
+        if instruction and query.endswith(instruction):
+            only = query[: -len(instruction)].rstrip()
+    changed: dict[str, Any] = {"query": only, "instruction": instruction}
+    query_id = row.get("query_id")
+    if isinstance(query_id, str):
+        query_id = _SUFFIX.sub("", query_id)
+        changed["query_id"] = query_id
+    return row | changed

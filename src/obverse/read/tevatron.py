@@ -1,0 +1,126 @@
+"""Tevatron rows, old and new, https://github.com/texttron/tevatron.
+
+Old: ``query_id, query, positive_passages, negative_passages`` with whole passages. New: ``query_id, query_text,
+positive_document_ids, negative_document_ids`` beside a corpus of ``docid, text``.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from obverse.errors import SettingError
+from obverse.read.faults import Findings
+from obverse.read.flag_embedding import as_asked
+from obverse.read.gathering import NEGATIVE, POSITIVE, Gathering
+from obverse.read.labelled import add_labelled
+from obverse.read.passages import passages, string_id
+from obverse.read.query_rows import instruction_of, start_row
+from obverse.read.rows import rows
+from obverse.records import Topic
+
+_IDS = (("positive_document_ids", POSITIVE), ("negative_document_ids", NEGATIVE))
+
+
+def read_tevatron(
+    path: str | os.PathLike[str],
+    findings: Findings,
+    *,
+    columns: Mapping[str, str] | None = None,
+    corpus: str | os.PathLike[str] | None = None,
+) -> Iterator[Topic]:
+    """Yields the topics of a Tevatron file.
+
+    Args:
+        corpus: The documents of the new form; by default ``corpus.jsonl`` beside the file.
+
+    Raises:
+        SettingError: If the rows name documents and there is no corpus.
+    """
+    gathering = Gathering(findings, "tevatron")
+    wanted = _Wanted()
+    fields = [("positive_passages", POSITIVE), ("negative_passages", NEGATIVE)]
+    for line, row in rows(path, findings, columns=columns):
+        row = as_asked(row)
+        topic = start_row(gathering, line, row)
+        if topic is None:
+            continue
+        view = gathering.view(topic, instruction_of(row, line, findings))
+        if "positive_document_ids" in row:
+            wanted.add(row, topic, view, line, findings)
+        else:
+            add_labelled(gathering, topic, view, line, row, fields, bare=False)
+    if wanted.numbers:
+        source = findings.file
+        wanted.resolve(_corpus(path, corpus), gathering)
+        findings.file = source
+    yield from gathering.topics()
+
+
+class _Wanted:
+    """Judgements that name documents, until the corpus has been read."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self._docs, self._views, self._topics = array("i"), array("i"), array("i")
+        self._kinds, self._lines = array("b"), array("i")
+
+    def add(
+        self, row: dict[str, Any], topic: int, view: int, line: int, findings: Findings
+    ) -> None:
+        for field, kind in _IDS:
+            for name in row.get(field) or ():
+                if type(name) is not str:
+                    name = string_id(name, field, line, findings)
+                if name is None:
+                    continue
+                self._docs.append(self.numbers.setdefault(name, len(self.numbers)))
+                self._views.append(view)
+                self._topics.append(topic)
+                self._kinds.append(kind)
+                self._lines.append(line)
+
+    def resolve(self, corpus: str | os.PathLike[str], gathering: Gathering) -> None:
+        """Reads the wanted documents and adds the judgements; what is not there is noted."""
+        findings = gathering.findings
+        source = findings.file
+        found: dict[int, int] = {}
+        inspector, findings.inspector = findings.inspector, None
+        for line, row in rows(corpus, findings):
+            for passage, _ in passages(row, "document", line, findings)[0]:
+                number = self.numbers.get(passage[0])
+                if number is not None:
+                    found.setdefault(number, gathering.documents.number(passage, line, "docid"))
+        findings.inspector, findings.file = inspector, source
+        names = list(self.numbers)
+        for at, number in enumerate(self._docs):
+            doc = found.get(number)
+            if doc is None:
+                findings.note(
+                    "missing_document",
+                    self._lines[at],
+                    "positive_document_ids" if self._kinds[at] else "negative_document_ids",
+                    f"no document {names[number]!r} in {os.fspath(corpus)}",
+                )
+                gathering.because(self._topics[at], "judged documents are not in the corpus")
+            else:
+                gathering.judge(self._views[at], doc, self._kinds[at], self._lines[at])
+
+
+def _corpus(
+    path: str | os.PathLike[str], corpus: str | os.PathLike[str] | None
+) -> str | os.PathLike[str]:
+    if corpus is not None:
+        return corpus
+    home = Path(path).parent
+    for name in ("corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst", "corpus.parquet"):
+        if (home / name).is_file():
+            return home / name
+    raise SettingError(
+        "the rows name documents by id, and there is no corpus beside the file",
+        where=os.fspath(path),
+        fix="Give it with --corpus",
+    )

@@ -1,0 +1,77 @@
+"""Triplets and n-tuples for sentence-transformers: JSON Lines, CSV, TSV or Parquet by suffix."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from obverse.inputs import Template
+from obverse.log import say
+from obverse.records import Topic
+from obverse.write.tables import write_table
+from obverse.write.view_rows import ViewRow, view_rows
+
+
+def write_triplets(
+    path: str | os.PathLike[str], topics: Iterable[Topic], template: Template
+) -> int:
+    """Writes ``anchor, positive, negative``: one row for each pair of a positive and a negative of a view."""
+    return write_table(path, _triplets(topics, template), ["anchor", "positive", "negative"])
+
+
+def _triplets(topics: Iterable[Topic], template: Template) -> Iterator[dict[str, Any]]:
+    without = 0
+    for row in view_rows(topics, template):
+        negatives = row.instruction_negatives + row.negatives
+        without += not negatives
+        for positive in row.positives:
+            for negative in negatives:
+                yield {
+                    "anchor": row.query,
+                    "positive": template.doc(positive),
+                    "negative": template.doc(negative),
+                }
+    if without:
+        say(f"write: {without:,} views without a negative left out; n-tuples keep them")
+
+
+def write_tuples(
+    path: str | os.PathLike[str],
+    topics: Iterable[Topic],
+    template: Template,
+    *,
+    negatives: int = 5,
+) -> int:
+    """Writes ``anchor, positive, negative_1 ... negative_n``, instruction negatives first.
+
+    Args:
+        negatives: How many negative columns. A view with fewer is written again with those it has, as
+            sentence-transformers wants equal columns in every row; one without any is left out.
+    """
+    names = [f"negative_{number}" for number in range(1, negatives + 1)]
+    return write_table(
+        path, _tuples(view_rows(topics, template), template, names), ["anchor", "positive", *names]
+    )
+
+
+def _tuples(
+    found: Iterable[ViewRow], template: Template, names: list[str]
+) -> Iterator[dict[str, Any]]:
+    short = without = 0
+    for row in found:
+        docs = (row.instruction_negatives + row.negatives)[: len(names)]
+        if not docs:
+            without += 1
+            continue
+        short += len(docs) < len(names)
+        texts = [template.doc(docs[at % len(docs)]) for at in range(len(names))]
+        for positive in row.positives:
+            yield {"anchor": row.query, "positive": template.doc(positive)} | dict(
+                zip(names, texts, strict=True)
+            )
+    if short or without:
+        say(
+            f"write: {short:,} views have fewer than {len(names)} negatives and repeat theirs; "
+            f"{without:,} without any left out"
+        )
