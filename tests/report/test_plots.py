@@ -7,8 +7,10 @@ from random import Random
 import pytest
 
 from obverse.report.axes import labels, ticks
+from obverse.report.gain_plot import _binned, gain_plot
+from obverse.report.loss_plot import loss_plot
 from obverse.report.page_data import Gains, LossPoint, ModelScores, Score
-from obverse.report.plots import _binned, gain_plot, loss_plot, trade_plot
+from obverse.report.trade_plot import trade_plot
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,7 @@ def test_the_arrow_leads_from_the_first_model_to_the_last() -> None:
     assert text is not None
     assert text.count('class="arrow"') == 1
     assert [text.count(f'class="{kind}"') for kind in ("base", "between", "trained")] == [1, 1, 1]
-    assert "1 point below the base" in text
+    assert "1 point lower" in text
     points = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', text)]
     assert points == sorted(points)
 

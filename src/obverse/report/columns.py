@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from obverse.report.page_data import Score
 
+OBEYING, FLIP, GUARD = "p_mrr", "flip_rate", "guard_ndcg@10"
 MINUS, NO_VALUE = "\N{MINUS SIGN}", "\N{EN DASH}"
 
 
@@ -54,7 +55,7 @@ COLUMNS: dict[str, Column] = {
     column.key: column
     for column in (
         Column(
-            "p_mrr",
+            OBEYING,
             "Symmetric p-MRR",
             100,
             1,
@@ -62,7 +63,7 @@ COLUMNS: dict[str, Column] = {
             "0 is not at all, 100 is all the way, below 0 is the wrong way.",
         ),
         Column(
-            "flip_rate",
+            FLIP,
             "Flip rate",
             1,
             2,
@@ -91,7 +92,7 @@ COLUMNS: dict[str, Column] = {
             "The same for the same queries asked alone, without any instruction.",
         ),
         Column(
-            "guard_ndcg@10",
+            GUARD,
             "Plain search, nDCG@10",
             100,
             1,

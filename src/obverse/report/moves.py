@@ -10,6 +10,7 @@ from obverse.report.markup import Content, Markup, element
 from obverse.report.page_data import Ranked, ViewPanel
 
 TOP = 5
+_BEYOND = 3
 _KINDS = {str(Label.POSITIVE): "wanted", str(Label.INSTRUCTION_NEGATIVE): "ruled"}
 SPOKEN = {"wanted": "asked for: ", "ruled": "ruled out: ", "other": ""}
 
@@ -101,9 +102,14 @@ def kind_of(row: Ranked) -> str:
     return _KINDS.get(str(row.label), "other")
 
 
-def _side(model: str, ranking: Sequence[Ranked]) -> _Side:
+def shown_rows(ranking: Sequence[Ranked]) -> list[Ranked]:
+    """Returns the first five, and up to three documents beyond them that are asked for or ruled out."""
     rows = [row for row in ranking if row.rank <= TOP or kind_of(row) != "other"]
-    return _Side(model, rows[: TOP + 3], {row.doc_id: row.rank for row in ranking})
+    return rows[: TOP + _BEYOND]
+
+
+def _side(model: str, ranking: Sequence[Ranked]) -> _Side:
+    return _Side(model, shown_rows(ranking), {row.doc_id: row.rank for row in ranking})
 
 
 def _column(

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from obverse.report.gain_plot import gain_plot
+from obverse.report.loss_plot import loss_plot
 from obverse.report.markup import Content, Markup, element, with_code
 from obverse.report.moves import SYMBOLS, legend, view_panel
 from obverse.report.page_data import PageData
 from obverse.report.pipeline import pipeline_table
-from obverse.report.plots import gain_plot, loss_plot, trade_plot
 from obverse.report.score_table import score_table
 from obverse.report.topics import instructed, telling_example, topic_details
+from obverse.report.trade_plot import trade_plot
 from obverse.report.wording import deck, example_caption, headline, trade_reading
 
 _OPEN_TOPICS = 2
@@ -99,7 +101,7 @@ def _example(data: PageData, number: int) -> Markup:
         ),
         element("div", (view_panel(view, models) for view in views), class_="views"),
         legend(),
-        element("figcaption", example_caption(data.topics, models)),
+        element("figcaption", example_caption(data.topics, views, models)),
         class_="example",
     )
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from obverse.report.columns import COLUMNS, column_for
-from obverse.report.page_data import Difference, PageData, Score, TopicPanel
-from obverse.report.plots import GUARD, OBEYING
+from obverse.report.columns import COLUMNS, FLIP, GUARD, OBEYING, column_for
+from obverse.report.moves import TOP, shown_rows
+from obverse.report.page_data import Difference, PageData, Score, TopicPanel, ViewPanel
 from obverse.report.score_table import improved, p_value
-
-_FLIP = "flip_rate"
 
 
 def headline(data: PageData) -> str:
     """Returns the title: what happened, or that it is not proven."""
     if len(data.models) < 2:
         return "How well a search model obeys instructions"
-    if improved(data.differences, OBEYING, _FLIP):
+    if improved(data.differences, OBEYING, FLIP):
         return "A search model learns to obey instructions"
     if any(d.beyond_chance and d.difference < 0 for d in _obeying(data)):
         return "A search model obeys instructions less than before"
@@ -36,7 +34,7 @@ def deck(data: PageData) -> str:
 def _found(data: PageData) -> str:
     if not data.models:
         return ""
-    base, trained = data.models[0].scores.get(_FLIP), data.models[-1].scores.get(_FLIP)
+    base, trained = data.models[0].scores.get(FLIP), data.models[-1].scores.get(FLIP)
     if trained is None or trained.value is None:
         return ""
     over = f" of {trained.n:,} topics" if trained.n else " of the topics"
@@ -45,7 +43,7 @@ def _found(data: PageData) -> str:
             f"This one puts the right document first under both of two opposite instructions in "
             f"{_percent(trained)}{over}."
         )
-    difference = data.differences.get(_FLIP)
+    difference = data.differences.get(FLIP)
     way = "up from" if trained.value > base.value else "down from"
     if trained.value == base.value:
         way = "as against"
@@ -72,25 +70,21 @@ def _guard_clause(data: PageData) -> str:
     return f", {'and' if better else 'but'} ordinary search got {'better' if better else 'worse'} ({values})"
 
 
-def example_caption(topics: Sequence[TopicPanel], models: Sequence[str]) -> str:
-    """Returns what the example shows, and that it was picked."""
-    sides = ""
+def example_caption(
+    topics: Sequence[TopicPanel], views: Sequence[ViewPanel], models: Sequence[str]
+) -> str:
+    """Returns what the example's views show, and that the example was picked among the topics."""
+    words = "The first five documents under each instruction"
     if len(models) > 1:
-        sides = (
-            f", by the {models[0]} model on the left and the {models[-1]} one on the right; a line joins the places "
-            "of a document"
-        )
-    failures = any(
-        view.instruction and view.passed.get(models[-1]) is False
-        for topic in topics
-        for view in topic.views
-    )
-    more = "" if len(topics) < 2 else ", failures among them" if failures else ""
-    return (
-        f"The first five documents under each instruction{sides}. Below the dotted line stands what the instruction "
-        "asks for or rules out, farther down. The example was picked because it is clear"
-        + (f"; {len(topics)} topics are shown further below{more}." if len(topics) > 1 else ".")
-    )
+        words += f", “{models[0]}” on the left and “{models[-1]}” on the right; a line joins the places of a document"
+    if any(len(shown_rows(view.rankings.get(name, ()))) > TOP for view in views for name in models):
+        words += ". Below the dotted line: what the instruction asks for or rules out, farther down"
+    words += ". The example was picked because it is clear"
+    if len(topics) < 2:
+        return words + "."
+    instructed = [view for topic in topics for view in topic.views if view.instruction]
+    failures = any(view.passed.get(models[-1]) is False for view in instructed)
+    return f"{words}; {len(topics)} topics are shown further below{', failures among them' if failures else ''}."
 
 
 def trade_reading(data: PageData) -> list[str]:
@@ -116,7 +110,7 @@ def _interval(data: PageData, key: str) -> str:
 
 
 def _obeying(data: PageData) -> list[Difference]:
-    return [data.differences[key] for key in (OBEYING, _FLIP) if key in data.differences]
+    return [data.differences[key] for key in (OBEYING, FLIP) if key in data.differences]
 
 
 def _percent(score: Score) -> str:
