@@ -41,7 +41,9 @@ def score_table(data: PageData) -> Markup:
         "table",
         element("thead", head, role="rowgroup"),
         element("tbody", rows, role="rowgroup"),
-        class_="scores stacked",
+        class_="scores stacked pairwise"
+        if compared and len(data.models) == 2
+        else "scores stacked",
         role="table",
     )
 
