@@ -91,7 +91,7 @@ def view_panel(view: ViewPanel, models: Sequence[str]) -> Markup:
     )
     return element(
         "section",
-        element("h4", said, class_="instruction"),
+        element("h3", said, class_="instruction"),
         element("div", parts, class_="moves" if len(sides) == 2 else "moves alone"),
         class_="view",
     )
@@ -119,7 +119,7 @@ def _column(
     blanks = [element("li", class_="blank", aria_hidden="true")] * (height - len(rows))
     return element(
         "div",
-        element("h5", element("span", side.model, class_="model"), " ", verdict(passed)),
+        element("h4", element("span", side.model, class_="model"), " ", verdict(passed)),
         element("ol", rows, blanks, role="list"),
         class_="column trained" if last else "column base",
     )

@@ -11,11 +11,11 @@ _WHAT = {
     "read": "Queries with the documents that answer them.",
     "check": "Looks for faults in the data before anything is spent.",
     "mine": "Finds documents on the same topic that do not answer the query.",
-    "synthesize": "A language model writes an instruction under which another document becomes the right one.",
+    "synthesize": "A language model writes instructions under which another document becomes the right one.",
     "filter": "Drops instructions that fail a check.",
     "unique": "Drops what stands twice.",
     "similarity_gain": "Drops instructions that do not draw the query towards the document they ask for.",
-    "mix": "Chooses which instructions are trained on.",
+    "mix": "Chooses what is trained on, and in which order.",
     "train": "The model learns to rank each topic's documents by the instruction.",
     "evaluate": "Both models rank topics that were kept out of training.",
 }
