@@ -63,7 +63,9 @@ def test_a_changed_stage_pays_for_that_stage_alone(tmp_path: Path) -> None:
 
     def changed(topic: Topic, rng: Random) -> Dialogue[list[View]]:
         first = yield Prompt("first", "Write.", topic.query, Condition, max_tokens=64)
-        second = yield Prompt("second", "Shorten.", first.instruction, Condition, max_tokens=64)
+        second = yield Prompt(
+            "second", "Shorten.", f"{topic.query}: {first.instruction}", Condition, max_tokens=64
+        )
         return [View(second.instruction, {"b": Label.POSITIVE})]
 
     fake = FakeEndpoint(seconds=0.0)

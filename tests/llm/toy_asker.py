@@ -22,7 +22,9 @@ def condition(topic: Topic, rng: Random) -> Dialogue[list[View]]:
 
 def two_steps(topic: Topic, rng: Random) -> Dialogue[list[View]]:
     first = yield Prompt("first", "Write.", topic.query, Condition, max_tokens=64)
-    second = yield Prompt("second", "Improve.", first.instruction, Condition, max_tokens=64)
+    second = yield Prompt(
+        "second", "Improve.", f"{topic.query}: {first.instruction}", Condition, max_tokens=64
+    )
     return [View(second.instruction, {"b": Label.POSITIVE})]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Protocol
 
 import orjson
@@ -73,6 +74,7 @@ def form_fields(answer: type[BaseModel], form: Form) -> dict[str, Any]:
     return {}
 
 
+@lru_cache(maxsize=256)
 def form_note(answer: type[BaseModel], form: Form) -> str:
     """Returns the words that say in which form to reply, from the fields' names, kinds and descriptions."""
     schema = wire_schema(answer)["properties"]
@@ -102,6 +104,7 @@ def _tag_kind(schema: Mapping[str, Any]) -> str:
     return words.replace("a list", "a JSON list", 1).replace("an object", "a JSON object", 1)
 
 
+@lru_cache(maxsize=256)
 def wire_schema(answer: type[BaseModel]) -> dict[str, Any]:
     """Returns the answer's JSON schema in the dialect that every server can keep.
 

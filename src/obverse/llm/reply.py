@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -22,6 +22,11 @@ class Usage:
     cached: int | None = None
     completion: int | None = None
     reasoning: int | None = None
+
+    def row(self) -> dict[str, int]:
+        """Returns what is known, as it stands in the journal."""
+        counts = {key: getattr(self, key) for key in self.__slots__}
+        return {key: count for key, count in counts.items() if count is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +55,10 @@ class Reply:
 
     def row(self) -> dict[str, Any]:
         """Returns the reply as it stands in the journal; what is empty is left out."""
-        row = {key: value for key, value in asdict(self).items() if value not in ("", None)}
-        row["text"] = self.text
-        row["usage"] = {k: v for k, v in asdict(self.usage).items() if v is not None}
+        row: dict[str, Any] = {"text": self.text, "usage": self.usage.row()}
+        for key in ("reasoning", "finish_reason", "endpoint", "lane", "seconds", "logprobs"):
+            if (value := getattr(self, key)) not in ("", None):
+                row[key] = value
         return row
 
 

@@ -42,7 +42,7 @@ class Attempt:
             "code": self.code,
             "detail": self.detail,
             "reply": self.reply.text,
-            "usage": self.reply.row()["usage"],
+            "usage": self.usage.row(),
             "key": self.key,
         }
 
