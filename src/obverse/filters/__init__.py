@@ -9,5 +9,10 @@ from __future__ import annotations
 FILTERS: dict[str, str] = {
     "similarity_gain": "obverse.filters.similarity_gain:similarity_gain",
     "unique": "obverse.filters.unique:unique",
+    "rule": "obverse.filters.rule:rule",
+    "leak": "obverse.filters.leak:leak",
+    "margin": "obverse.filters.margin:margin",
+    "swap": "obverse.filters.swap:swap",
+    "judge": "obverse.filters.judge:judge",
 }
 """Where each filter stands: ``module:function``."""

@@ -119,3 +119,10 @@ speaks of instructions or of this task.
 If no natural near miss exists, decline: give null for opposite_instruction.
 
 {rules}"""
+
+JUDGE = """\
+A person asks the query with this instruction: {instruction}
+Judge every document by itself, by what is written in it:
+- evidence: a short span of the document, word for word, that decides it; empty if there is none.
+- verdict: "satisfies" if it fits the query and all of the instruction; "breaks" if it fits the query but not the \
+instruction; "off_topic" if it does not fit the query."""

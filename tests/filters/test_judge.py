@@ -1,0 +1,145 @@
+"""The LLM judge, with recorded replies through the engine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from obverse.errors import SettingError
+from obverse.files import write_json_lines
+from obverse.filters.judge import decide, judge, judge_views
+from obverse.llm.recorded import RecordedReplies
+from obverse.records import Doc, Label, Topic, View
+from obverse.sampling import rng_for
+from obverse.stages import Drops
+
+P, D, N, X = Label.POSITIVE, Label.INSTRUCTION_NEGATIVE, Label.NEGATIVE, Label.IGNORE
+DOCS = (Doc("a", "A brand new bike."), Doc("b", "A used bike."), Doc("c", "A bike helmet."))
+KEEP = View("New only.", {"a": P, "b": D, "c": N}, {"method": "m", "model": "writer"})
+TURN = View("Used only.", {"a": D, "b": P, "c": N}, {"method": "m", "model": "writer"})
+TOPIC = Topic("t", "bike", DOCS, (View("", {"a": P, "b": N, "c": N}), KEEP, TURN))
+
+
+def answer(numbers: dict[str, int], **verdicts: str) -> str:
+    rows = [
+        {"document": number, "evidence": "bike", "verdict": verdicts.get(doc_id, "breaks")}
+        for doc_id, number in numbers.items()
+    ]
+    return json.dumps({"documents": rows})
+
+
+def orders(topic: Topic) -> list[dict[str, int]]:
+    """Returns the numbers of the documents in each question."""
+    dialogue, found = judge_views(topic, rng_for(0, "judge_views", topic.topic_id)), []
+    prompt = next(dialogue)
+    try:
+        while True:
+            texts = {doc.doc_id: prompt.user.index(f"\n{doc.text}\n") for doc in DOCS}
+            numbers = {d: n for n, d in enumerate(sorted(texts, key=texts.__getitem__), start=1)}
+            found.append(numbers)
+            prompt = dialogue.send(prompt.answer.model_validate_json(answer(numbers)))
+    except StopIteration:
+        return found
+
+
+def run(
+    tmp_path: Path, *verdicts: dict[str, str], topic: Topic = TOPIC, **settings: Any
+) -> tuple[list[Topic], Drops]:
+    replies = [
+        {
+            "method": "judge_views",
+            "stage": "judge",
+            "topic_id": "t",
+            "sample": n,
+            "reply": answer(numbers, **said),
+        }
+        for n, (numbers, said) in enumerate(zip(orders(topic), verdicts, strict=True))
+    ]
+    path = tmp_path / "replies.jsonl"
+    write_json_lines(path, replies)
+    drops = Drops()
+    stage = judge(RecordedReplies(path), tmp_path / "run", **settings)
+    return list(stage([topic], drops)), drops
+
+
+def test_questions_are_blind_and_in_two_orders() -> None:
+    first, second, *_ = orders(TOPIC)
+    assert sorted(first) == sorted(second) and [4 - n for n in first.values()] == [
+        second[d] for d in first
+    ]
+    dialogue = judge_views(TOPIC, rng_for(0))
+    text = next(dialogue).user
+    assert "New only." in text and "Used only." not in text and "positive" not in text
+
+
+def test_good_views_stay(tmp_path: Path) -> None:
+    new, used = {"a": "satisfies"}, {"b": "satisfies"}
+    (left,), drops = run(tmp_path, new, new, used, used)
+    assert [view.labels for view in left.views] == [view.labels for view in TOPIC.views]
+    assert left.views[1].checks["judge"]["valid"] is True
+    assert left.views[1].checks["judge"]["forward"] == {
+        "a": "satisfies",
+        "b": "breaks",
+        "c": "breaks",
+    }
+    assert left.views[1].origin == KEEP.origin and not drops.rows
+
+
+def test_bad_views_go(tmp_path: Path) -> None:
+    new, both, none = {"a": "satisfies"}, {"a": "satisfies", "b": "satisfies"}, {"c": "off_topic"}
+    (left,), drops = run(tmp_path, both, both, none, none)
+    assert len(left.views) == 1
+    assert [row["reason"] for row in drops.rows] == [
+        "judge: an instruction negative satisfies the instruction",
+        "judge: the positive does not satisfy the instruction",
+    ]
+    (tmp_path / "second").mkdir()
+    (left,), drops = run(tmp_path / "second", new, both, new, {"b": "satisfies"})
+    assert [row["reason"] for row in drops.rows] == ["judge: the two orders disagree"] * 2
+
+
+def test_negatives_that_satisfy_are_ignored(tmp_path: Path) -> None:
+    extra, used = {"a": "satisfies", "c": "satisfies"}, {"b": "satisfies"}
+    (left,), drops = run(tmp_path, extra, {"a": "satisfies"}, used, used)
+    assert list(left.views[1].labels.values()) == [P, D, X]
+    assert drops.rows[0]["doc_id"] == "c"
+
+
+def test_evidence_must_stand_in_the_document(tmp_path: Path) -> None:
+    replies = [
+        {
+            "method": "judge_views",
+            "stage": "judge",
+            "topic_id": "t",
+            "sample": n,
+            "reply": answer(numbers, a="satisfies", b="satisfies").replace('"bike"', f'"{span}"'),
+        }
+        for n, (numbers, span) in enumerate(
+            zip(orders(TOPIC), ["boat", "", "A BIKE", "x"], strict=True)
+        )
+    ]
+    path = tmp_path / "replies.jsonl"
+    write_json_lines(path, replies)
+    drops = Drops()
+    (left,) = judge(RecordedReplies(path), tmp_path / "run")([TOPIC], drops)
+    assert left.views == TOPIC.views[:1]
+    assert drops.by_reason == {"judge: no usable verdict": 2}
+
+
+def test_no_model_judges_its_own_views(tmp_path: Path) -> None:
+    own = TOPIC.with_views([TOPIC.views[0], View("New.", KEEP.labels, {"model": "recorded"})])
+    new = {"a": "satisfies"}
+    with pytest.raises(SettingError, match="would judge what it wrote itself"):
+        run(tmp_path, new, new, topic=own)
+    (left,), _ = run(tmp_path, new, new, topic=own, same_model=True)
+    assert len(left.views) == 2
+
+
+def test_what_was_not_judged_goes() -> None:
+    drops = Drops()
+    left = decide(TOPIC, drops)
+    assert left is not None and len(left.views) == 1
+    assert drops.by_reason == {"judge: no usable verdict": 2}
