@@ -83,43 +83,68 @@ def mine_command(
     topics: Annotated[str, typer.Argument(help="A topics file.")],
     corpus: Annotated[
         str,
-        typer.Option(help="What to mine from: a BEIR folder, a table of documents, a topics file."),
+        typer.Option(
+            help="What to mine from: a BEIR folder, a table of documents, a topics file. [the topics' own]"
+        ),
     ] = "",
     out: _Out = "-",
-    by: Annotated[str, typer.Option(help="bm25.")] = "bm25",
+    by: Annotated[str, typer.Option(help="bm25, dense or bm25+dense.")] = "bm25",
     take: Annotated[int, typer.Option(help="Negatives per topic.")] = 5,
-    depth: Annotated[int, typer.Option(help="How far down the ranking to look.")] = 200,
+    first_rank: Annotated[int, typer.Option(help="The best rank that is taken.")] = 1,
+    last_rank: Annotated[int, typer.Option(help="The worst rank that is looked at.")] = 200,
+    min_score: Annotated[float | None, typer.Option(help="The least score of a negative.")] = None,
+    max_score: Annotated[
+        float | None, typer.Option(help="The highest score of a negative.")
+    ] = None,
+    below_positive: Annotated[
+        float | None,
+        typer.Option(help="Stay below this share of the lowest positive's score, such as 0.95."),
+    ] = None,
+    pick: Annotated[
+        str, typer.Option(help="best, or random: draw among all in the window.")
+    ] = "best",
     language: Annotated[str, typer.Option(help="BM25: whose stemmer, or none.")] = "english",
     stopwords: Annotated[str, typer.Option(help="BM25: off or english.")] = "off",
+    encoder: Annotated[
+        str | None, typer.Option(help="Dense: a model folder or name. [all-MiniLM-L6-v2]")
+    ] = None,
+    memory_mb: Annotated[
+        int, typer.Option(help="Dense: how much the search may hold at once, in MB.")
+    ] = 1_000,
+    cache: Annotated[
+        str | None,
+        typer.Option(help="Where indexes and vectors are kept between runs, by content."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="For --pick random.")] = 0,
 ) -> None:
     """Add hard negatives from a corpus."""
     from obverse.mine import mine
     from obverse.read.corpus import read_documents
     from obverse.stages import run_stage
 
+    settings = {
+        "by": by,
+        "take": take,
+        "first_rank": first_rank,
+        "last_rank": last_rank,
+        "min_score": min_score,
+        "max_score": max_score,
+        "below_positive": below_positive,
+        "pick": pick,
+        "language": language,
+        "stopwords": stopwords,
+        "encoder": encoder,
+        "memory_mb": memory_mb,
+        "cache": cache,
+        "seed": seed,
+    }
     docs = read_documents(corpus or topics)
     run_stage(
         "mine",
-        lambda came, drops: mine(
-            came,
-            docs,
-            by,
-            take,
-            depth=depth,
-            language=language,
-            stopwords=stopwords,
-            drops=drops,
-        ),
+        lambda came, drops: mine(came, docs, drops=drops, **settings),  # type: ignore[arg-type]
         topics,
         out,
-        parameters={
-            "corpus": corpus or topics,
-            "by": by,
-            "take": take,
-            "depth": depth,
-            "language": language,
-            "stopwords": stopwords,
-        },
+        parameters={"corpus": corpus or topics, **settings},
     )
 
 

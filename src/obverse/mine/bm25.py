@@ -7,20 +7,26 @@ https://doi.org/10.1561/1500000019; the ``lucene`` variant of Kamphuis et al. (2
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from obverse.errors import MissingExtra
+from obverse.mine.kept import Kept, docs_digest, save_to
 from obverse.mine.ranking import best, tie_order
 from obverse.mine.tokens import Tokeniser
 from obverse.records import Doc
 
 Hits = list[tuple[int, float]]
 """``(document number, score)``, the best first."""
+
+_PARTS = ("weights", "numbers", "starts", "lengths", "words")
 
 
 class BM25Index:
@@ -31,6 +37,7 @@ class BM25Index:
         tokeniser: Makes words of texts.
         k1: How soon repeated words stop counting.
         b: How much long documents are held back, in [0, 1].
+        kept: Where the index is kept between runs, by content.
     """
 
     def __init__(
@@ -40,24 +47,55 @@ class BM25Index:
         *,
         k1: float = 0.9,
         b: float = 0.4,
+        kept: Kept | None = None,
     ) -> None:
         self._words = tokeniser or Tokeniser()
+        self._k1, self._b = k1, b
         self._ties = tie_order([doc.doc_id for doc in docs])
-        self._vocabulary: dict[str, int] = {}
         self._size = len(docs)
-        self._index = _bm25s().BM25(k1=k1, b=b, method="lucene", backend="numpy")
-        words = self._ids(docs)
-        if self._vocabulary:
-            self._index.index(
-                (words, self._vocabulary), show_progress=False, create_empty_token=False
-            )
+        parts = self._load(docs, kept) if kept is not None else self._build(docs)
+        self._weights, self._numbers, self._starts, lengths, words = (
+            parts[name] for name in _PARTS
+        )
+        self._vocabulary = {
+            word: number for number, word in enumerate(words.tobytes().decode().split("\n"))
+        }
+        self._mean_length = float(lengths.mean()) if self._size else 0.0
 
-    def _ids(self, docs: Sequence[Doc]) -> list[NDArray[np.int32]]:
-        number = self._vocabulary
+    def _load(self, docs: Sequence[Doc], kept: Kept) -> dict[str, NDArray[Any]]:
+        settings = f"bm25-1/{self._words.name}/{self._k1}/{self._b}/{docs_digest(docs)}"
+        key = hashlib.sha256(settings.encode()).hexdigest()
+        built: dict[str, NDArray[Any]] = {}
+
+        def make(name: str, path: Path) -> None:
+            if not built:
+                built.update(self._build(docs))
+            save_to(built[name])(path)
+
+        def part(name: str) -> NDArray[Any]:
+            return kept.array(f"bm25-{name}", key, lambda path: make(name, path))
+
+        return {name: part(name) for name in _PARTS}
+
+    def _build(self, docs: Sequence[Doc]) -> dict[str, NDArray[Any]]:
+        vocabulary: dict[str, int] = {}
+        tokens = self._numbered(docs, vocabulary)
+        lengths = np.fromiter((len(found) for found in tokens), dtype=np.int32, count=len(tokens))
+        words = np.frombuffer("\n".join(vocabulary).encode(), dtype=np.uint8)
+        if not vocabulary:
+            empty = np.empty(0, dtype=np.int32)
+            return dict(zip(_PARTS, (empty, empty, empty, lengths, words), strict=True))
+        index = _bm25s().BM25(k1=self._k1, b=self._b, method="lucene", backend="numpy")
+        index.index((tokens, vocabulary), show_progress=False, create_empty_token=False)
+        found = index.scores
+        made = (found["data"], found["indices"], found["indptr"], lengths, words)
+        return dict(zip(_PARTS, made, strict=True))
+
+    def _numbered(self, docs: Sequence[Doc], vocabulary: dict[str, int]) -> list[NDArray[np.int32]]:
         return [
             np.fromiter(
                 (
-                    number.setdefault(word, len(number))
+                    vocabulary.setdefault(word, len(vocabulary))
                     for word in self._words(f"{doc.title} {doc.text}")
                 ),
                 dtype=np.int32,
@@ -68,18 +106,14 @@ class BM25Index:
     def search(self, query: str, depth: int) -> Hits:
         """Returns the ``depth`` best documents with a score above 0."""
         words = Counter(word for word in self._words(query) if word in self._vocabulary)
-        if not words:
+        if not words or not self._size:
             return []
         scores = np.zeros(self._size, dtype=np.float32)
-        weights, numbers, starts = (
-            self._index.scores[key] for key in ("data", "indices", "indptr")
-        )
         for word, times in sorted(words.items()):
             token = self._vocabulary[word]
-            part = slice(starts[token], starts[token + 1])
-            scores[numbers[part]] += weights[part] * np.float32(
-                times
-            )  # a document stands here once
+            part = slice(self._starts[token], self._starts[token + 1])
+            # A document stands only once in a word's list, so that adding by index is safe.
+            scores[self._numbers[part]] += self._weights[part] * np.float32(times)
         ranked = best(scores, depth, self._ties, floor=0.0)
         return [(int(number), float(scores[number])) for number in ranked]
 
@@ -87,6 +121,22 @@ class BM25Index:
         """Yields the hits of each query."""
         for query in queries:
             yield self.search(query, depth)
+
+    def scores(self, query: str, docs: Sequence[Doc]) -> list[float]:
+        """Returns the scores of documents that need not be in the corpus, by the corpus's statistics."""
+        asked = Counter(word for word in self._words(query) if word in self._vocabulary)
+        return [self._score(asked, self._words(f"{doc.title} {doc.text}")) for doc in docs]
+
+    def _score(self, asked: Counter[str], words: list[str]) -> float:
+        counts, total = Counter(words), 0.0
+        long = 1 - self._b + self._b * len(words) / max(self._mean_length, 1e-9)
+        for word, times in asked.items():
+            token = self._vocabulary[word]
+            holders = int(self._starts[token + 1] - self._starts[token])
+            rarity = math.log(1 + (self._size - holders + 0.5) / (holders + 0.5))
+            often = counts[word]
+            total += times * rarity * often / (often + self._k1 * long) if often else 0.0
+        return total
 
 
 def _bm25s() -> Any:

@@ -1,0 +1,72 @@
+"""Indexes and vectors kept between runs, by content: a changed document, model or setting makes another file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from obverse.records import Doc
+
+
+class Kept:
+    """A folder of arrays by content; None keeps nothing beyond the process.
+
+    Args:
+        folder: The folder, made when first needed.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None) -> None:
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        if folder is None or not os.fspath(folder):
+            self._scratch = tempfile.TemporaryDirectory(prefix="obverse-")
+            self.folder = Path(self._scratch.name)
+        else:
+            self.folder = Path(folder).expanduser()
+        self.found: list[Path] = []
+
+    def array(self, name: str, key: str, make: Callable[[Path], None]) -> NDArray[Any]:
+        """Returns the array under a key, memory-mapped; makes it where it is not there yet.
+
+        Args:
+            make: Writes the array to a path as .npy.
+        """
+        path = self.folder / f"{name}-{key[:32]}.npy"
+        if path.is_file():
+            self.found.append(path)
+        else:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, part = tempfile.mkstemp(dir=self.folder, suffix=".part")
+            os.close(handle)
+            try:
+                make(Path(part))
+                os.replace(part, path)
+            except BaseException:
+                Path(part).unlink(missing_ok=True)
+                raise
+        array: NDArray[Any] = np.load(path, mmap_mode="r")
+        return array
+
+
+def docs_digest(docs: Sequence[Doc]) -> str:
+    """Returns a hash of the documents' ids, titles and texts, in their order."""
+    state = hashlib.blake2b(digest_size=20)
+    for doc in docs:
+        state.update(f"{doc.doc_id}\0{doc.title}\0{doc.text}\0".encode("utf-8", "surrogatepass"))
+    return state.hexdigest()
+
+
+def save_to(array: NDArray[Any]) -> Callable[[Path], None]:
+    """Returns a function that writes the array to a path."""
+
+    def make(path: Path) -> None:
+        with path.open("wb") as stream:
+            np.save(stream, array)
+
+    return make
