@@ -13,10 +13,9 @@ from obverse.corpus_vectors import CorpusVectors
 from obverse.errors import MissingExtra, ModelError, SettingError
 from obverse.inputs import Shortened, Template, fit
 from obverse.log import progress
-from obverse.mine.ranking import tie_order
 from obverse.models import Encoder, locate, template_note
 from obverse.records import Ask, Doc
-from obverse.search import as_run, top_docs
+from obverse.search import as_run, tie_places, top_docs
 
 Candidates = Mapping[str, Sequence[str]]
 RunDict = dict[str, dict[str, float]]
@@ -127,7 +126,7 @@ class EncoderRanker:
         matrix = self.vectors.of(docs)
         queries = self.encoder.encode(texts, task="query")
         if candidates is None:
-            rows, scores = top_docs(queries, matrix, depth, places=tie_order(doc_ids))
+            rows, scores = top_docs(queries, matrix, depth, places=tie_places(doc_ids))
             return as_run([ask.query_id for ask in asks], doc_ids, rows, scores)
         place = {doc_id: row for row, doc_id in enumerate(doc_ids)}
         run: RunDict = {}
@@ -135,7 +134,7 @@ class EncoderRanker:
             own = list(candidates[ask.query_id])
             part = matrix[[place[doc_id] for doc_id in own]]
             rows, scores = top_docs(
-                queries[number : number + 1], part, depth, places=tie_order(own)
+                queries[number : number + 1], part, depth, places=tie_places(own)
             )
             run |= as_run([ask.query_id], own, rows, scores)
         return run

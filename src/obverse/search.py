@@ -19,6 +19,18 @@ Rows = NDArray[np.int64]
 _BLOCK_CELLS = 16_000_000
 
 
+def tie_places(doc_ids: Sequence[str]) -> Rows:
+    """Returns the place of each document in the order of descending ids: of two equal scores the lower place wins.
+
+    Returns:
+        int64 ``[n]``.
+    """
+    order = sorted(range(len(doc_ids)), key=doc_ids.__getitem__, reverse=True)
+    places = np.empty(len(doc_ids), dtype=np.int64)
+    places[order] = np.arange(len(doc_ids))
+    return places
+
+
 def top_docs(
     queries: Vectors,
     docs: Vectors | Sequence[Vectors],
@@ -33,7 +45,7 @@ def top_docs(
         queries: ``[q, d]`` float32: q queries, d width.
         docs: ``[n, d]`` float32, or shards of it in order, each of which may be memory-mapped.
         depth: How many documents are kept per query.
-        places: ``[n]``, decides ties (:func:`obverse.mine.ranking.tie_order`); by default the earlier document wins.
+        places: ``[n]``, decides ties (:func:`tie_places`); by default the earlier document wins.
         block: Documents per block; by default so many that a block of scores takes 64 MB.
 
     Returns:
