@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,10 +25,9 @@ class Kept:
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
         if folder is None or not os.fspath(folder):
-            self._scratch = tempfile.TemporaryDirectory(prefix="obverse-")
-            self.folder = Path(self._scratch.name)
+            self.folder = Path(tempfile.mkdtemp(prefix="obverse-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         else:
             self.folder = Path(folder).expanduser()
         self.found: list[Path] = []
