@@ -13,7 +13,7 @@ HOME = Path(obverse.__file__).parent
 LAYERS = [
     {"errors", "sampling", "log", "records", "provenance"},
     {"identity", "inputs", "files"},
-    {"stages", "models", "trec", "endpoint"},
+    {"stages", "models", "trec", "endpoint", "mteb_adapter"},
     {"sample", "read", "search", "corpus_vectors"},
     {"mine", "llm", "write", "split", "dedup"},
     {"synthesis", "filters", "training", "measures", "rankers"},

@@ -237,3 +237,102 @@ def _show_scores(found: dict[str, Any], *, json: bool) -> None:
                 print(f"  {key:18} {scores.about[key]}")
         for search, example in scores.about.get("input_examples", {}).items():
             print(f"  {'input, ' + search:18} {example[:140]!r}")
+
+
+@app.command()
+def compare(
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            help="Result folders of evaluate --out, or models to be measured with --on; the first is held against."
+        ),
+    ],
+    on: Annotated[list[str] | None, typer.Option(help="Benchmarks for models; repeatable.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write comparison.md, .html, .tex, .json here.")
+    ] = None,
+    show: Annotated[str, typer.Option(help="Print markdown, html, latex or json.")] = "markdown",
+    max_tokens: Annotated[int | None, typer.Option(help="Token limit of an input.")] = None,
+    scope: Annotated[str, typer.Option(help="Search views over the pool or the corpus.")] = "pool",
+    guard: Annotated[
+        str, typer.Option(help="Search plain queries over the corpus or the pool.")
+    ] = "corpus",
+    threads: Annotated[int | None, typer.Option(help="CPU threads.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the resamplings.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="The same as --show json.")] = False,
+) -> None:
+    """Hold models against the first one: intervals, paired tests (Holm), wins and losses."""
+    from obverse.compare import Result, compare, read_result, result_of
+    from obverse.errors import SettingError
+    from obverse.files import to_json, whole_file
+
+    results: list[Result] = []
+    models = []
+    for name in what:
+        home = Path(name)
+        if (home / "scores.json").is_file() or (home.suffix == ".json" and home.is_file()):
+            results.append(read_result(home))
+        else:
+            models.append(name)
+    if models and not on:
+        raise SettingError(
+            f"{models[0]} is no result folder", fix="Say what to measure it on: --on BENCHMARK"
+        )
+    if models:
+        from obverse.benchmarks.named import load_benchmark
+        from obverse.evaluate import evaluate
+        from obverse.rankers import load_ranker
+
+        loaded = [load_benchmark(each, scope=scope, guard=guard) for each in on or ()]
+        for model in models:
+            ranker = load_ranker(model, max_tokens=max_tokens, threads=threads)
+            for benchmark in loaded:
+                home_out = out / f"{Path(model).name}-{benchmark.name}" if out else None
+                results.append(result_of(evaluate(ranker, benchmark, out=home_out, seed=seed)))
+    found = compare(results, seed=seed)
+    from obverse.report.comparison import comparison_html, comparison_latex, comparison_markdown
+
+    made = {
+        "markdown": (comparison_markdown(found), "md"),
+        "html": (comparison_html(found), "html"),
+        "latex": (comparison_latex(found), "tex"),
+        "json": (to_json(found.to_json(), indent=True).decode() + "\n", "json"),
+    }
+    kind = "json" if json else show
+    if kind not in made:
+        raise SettingError(f"--show is {show!r}", fix=f"Use {', '.join(made)}")
+    if out is not None:
+        for text, ending in made.values():
+            with whole_file(out / f"comparison.{ending}") as stream:
+                stream.write(text.encode("utf-8", "surrogatepass"))
+    sys.stdout.write(made[kind][0])
+
+
+@app.command()
+def gate(
+    result: Annotated[
+        Path, typer.Argument(help="A result folder of evaluate --out, or its scores.json.")
+    ],
+    thresholds: Annotated[Path, typer.Option(help="Bounds by measure, TOML or JSON.")],
+    baseline: Annotated[
+        Path | None, typer.Option(help="The result that max_drop is measured from.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check a result against thresholds: exit status 1 and one line per breach."""
+    from obverse.compare import read_result
+    from obverse.gate import breaches, read_thresholds
+
+    lines = breaches(
+        read_result(result),
+        read_thresholds(thresholds),
+        read_result(baseline) if baseline is not None else None,
+    )
+    if json:
+        _print_json({"passed": not lines, "breaches": lines})
+    else:
+        for line in lines:
+            print(line)
+        print("passed" if not lines else f"{len(lines)} breached", file=sys.stderr)
+    if lines:
+        raise typer.Exit(1)

@@ -1,0 +1,247 @@
+"""Several models on several benchmarks: one table with intervals, paired tests, wins and losses to look at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from obverse.errors import InputError
+from obverse.evaluate import Scores
+from obverse.files import read_json
+from obverse.measures.significance import holm, paired_difference
+from obverse.records import Run
+from obverse.trec import read_run
+
+HOW = ("joining", "scope", "guard", "candidates", "ties", "partial")
+"""What must be equal for two numbers to stand in one table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One model on one benchmark as it was measured, from memory or from ``scores.json``.
+
+    Attributes:
+        model: The model's name.
+        benchmark: The benchmark's name.
+        rows: ``{"value", "low", "high", "n"}`` by measure.
+        per_topic: The counted values by measure and topic.
+        about: How the numbers were made.
+        tops: By topic, what stands on top, to be looked at.
+    """
+
+    model: str
+    benchmark: str
+    rows: Mapping[str, Mapping[str, Any]]
+    per_topic: Mapping[str, Mapping[str, float]]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    tops: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A table of models and what the differences from the first one amount to.
+
+    Attributes:
+        results: What was compared, the first model being the one that the others are held against.
+        tests: Rows of ``{"benchmark", "measure", "model", "against", "difference", "low", "high", "p",
+            "p_holm", "wins", "losses", "ties", "n", "unpaired"}``.
+        beware: What makes the table unfair, in sentences; empty where nothing does.
+    """
+
+    results: Sequence[Result]
+    tests: Sequence[Mapping[str, Any]]
+    beware: Sequence[str]
+
+    @property
+    def models(self) -> list[str]:
+        return list(dict.fromkeys(result.model for result in self.results))
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns everything as one JSON value."""
+        return {
+            "results": [
+                {"model": r.model, "benchmark": r.benchmark, "measures": r.rows, "about": r.about}
+                for r in self.results
+            ],
+            "tests": list(self.tests),
+            "beware": list(self.beware),
+        }
+
+
+def compare(results: Sequence[Result], *, seed: int = 0, resamples: int = 10_000) -> Comparison:
+    """Returns a comparison of models; every one is held against the first by paired tests over common topics.
+
+    The p values of the randomisation test are corrected for all tests of the table together (Holm).
+
+    Args:
+        results: One per model and benchmark.
+        seed: Seed of the resamplings.
+        resamples: Draws of each test.
+
+    Raises:
+        InputError: If numbers were made by different rules (joining, scope, ties, ...) and so do not compare.
+    """
+    if not results:
+        raise InputError("there is nothing to compare", fix="Name at least one result")
+    _refuse_different_rules(results)
+    first = results[0].model
+    tests: list[dict[str, Any]] = []
+    for base in (r for r in results if r.model == first):
+        for other in (r for r in results if r.benchmark == base.benchmark and r.model != first):
+            for measure in base.per_topic:
+                if not base.per_topic[measure] or not other.per_topic.get(measure):
+                    continue
+                found = paired_difference(
+                    base.per_topic[measure],
+                    other.per_topic[measure],
+                    seed=seed,
+                    resamples=resamples,
+                )
+                gone = found.pop("unpaired")
+                row: dict[str, Any] = {
+                    "benchmark": base.benchmark,
+                    "measure": measure,
+                    "model": other.model,
+                }
+                tests.append({**row, "against": first, **found, "unpaired": len(gone)})
+    for test, p in zip(tests, holm([test["p"] for test in tests]), strict=True):
+        test["p_holm"] = p
+    return Comparison(results, tests, _beware(results))
+
+
+def result_of(scores: Scores) -> Result:
+    """Returns scores in memory as a result."""
+    return Result(
+        scores.model,
+        scores.benchmark,
+        scores.brief(),
+        scores.per_topic,
+        dict(scores.about),
+        tops_of(scores.runs),
+    )
+
+
+def read_result(place: str | os.PathLike[str]) -> Result:
+    """Returns the result that ``evaluate --out`` wrote: a folder, or its scores.json.
+
+    Raises:
+        InputError: If there is none, or it is none.
+    """
+    path = Path(place)
+    path = path / "scores.json" if path.is_dir() else path
+    row = read_json(path)
+    if (
+        not isinstance(row, dict)
+        or not isinstance(row.get("about"), dict)
+        or "per_topic" not in row
+    ):
+        raise InputError(
+            "is no result of obverse evaluate",
+            where=str(path),
+            fix="Write one with evaluate --out DIR",
+        )
+    about, per_topic = row["about"], row["per_topic"]
+    measures = {k: v for k, v in row.items() if isinstance(v, dict) and "value" in v}
+    runs = {file.name: read_run(file).run for file in sorted(path.parent.glob("*.run.tsv"))}
+    model, benchmark = str(about["model"]), str(about["benchmark"])
+    return Result(model, benchmark, measures, per_topic, about, tops_of(runs))
+
+
+def tops_of(runs: Mapping[str, Run], take: int = 3) -> dict[str, str]:
+    """Returns, by topic, the first documents of each of its queries: ``#1 a b c, #2 b a c``."""
+    tops: dict[str, list[str]] = {}
+    for run in runs.values():
+        for query_id, scores in run.items():
+            topic, mark, view = query_id.rpartition("#")
+            shown = " ".join(islice(scores, take))
+            tops.setdefault(topic if mark else query_id, []).append(
+                f"{mark}{view} {shown}" if mark else shown
+            )
+    return {topic: ", ".join(rows) for topic, rows in tops.items()}
+
+
+def wins_and_losses(
+    a: Mapping[str, float], b: Mapping[str, float], take: int = 5
+) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """Returns the topics that b wins by the most over a, and those that it loses by the most."""
+    differences = sorted(((t, b[t] - a[t]) for t in a if t in b), key=lambda row: (-row[1], row[0]))
+    wins = [row for row in differences if row[1] > 0][:take]
+    losses = [row for row in reversed(differences) if row[1] < 0][:take]
+    return wins, losses
+
+
+def distance_to_paper(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Returns, for each result whose benchmark knows published values, how far it is from each, and known reasons."""
+    rows = []
+    for result in results:
+        for name, published in (result.about.get("published") or {}).items():
+            for key, value in published.items():
+                measure = key.split(" x ")[0].strip()
+                own = result.rows.get(measure, {}).get("value")
+                if isinstance(value, int | float) and own is not None:
+                    rows.append(
+                        {
+                            "benchmark": result.benchmark,
+                            "measure": measure,
+                            "model": result.model,
+                            "value x 100": own * 100,
+                            "published": name,
+                            "published x 100": value,
+                            "distance": own * 100 - value,
+                            "reasons": _reasons(result),
+                        }
+                    )
+    return rows
+
+
+def _reasons(result: Result) -> list[str]:
+    about = result.about
+    reasons = [f"joining: {about.get('joining')}", f"token limit: {about.get('max_tokens')}"]
+    size = about.get("published_size") or {}
+    if size and size.get("documents") != about.get("documents"):
+        reasons.append(
+            f"size: {about.get('documents')} documents, published {size.get('documents')}"
+        )
+    if result.benchmark.startswith("followir"):
+        reasons.append(
+            "a published mean runs over three sets; mteb before August 2026 broke ties otherwise"
+        )
+    return reasons
+
+
+def _refuse_different_rules(results: Sequence[Result]) -> None:
+    seen: dict[str, Result] = {}
+    for result in results:
+        first = seen.setdefault(result.benchmark, result)
+        for key in HOW:
+            if first.about.get(key) != result.about.get(key):
+                raise InputError(
+                    f"{first.model} and {result.model} were measured by different rules: {key} is "
+                    f"{first.about.get(key)!r} and {result.about.get(key)!r}",
+                    where=result.benchmark,
+                    fix="Measure both alike; such numbers do not belong in one table",
+                )
+
+
+def _beware(results: Sequence[Result]) -> list[str]:
+    notes = []
+    by_benchmark: dict[str, list[Result]] = {}
+    for result in results:
+        by_benchmark.setdefault(result.benchmark, []).append(result)
+    for name, rows in by_benchmark.items():
+        limits = {str(r.about.get("max_tokens")) for r in rows if r.about.get("max_tokens")}
+        if len(limits) > 1:
+            notes.append(f"{name}: token limits differ ({', '.join(sorted(limits))})")
+        for measure in rows[0].rows:
+            sizes = {r.rows.get(measure, {}).get("n") for r in rows}
+            if len(sizes) > 1:
+                notes.append(
+                    f"{name}, {measure}: the means run over different numbers of topics ({sizes})"
+                )
+        if rows[0].about.get("partial"):
+            notes.append(f"{name}: computed on half-present data")
+    return notes
