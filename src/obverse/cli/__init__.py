@@ -32,6 +32,7 @@ def _root(
 def _register() -> None:
     """Each file of this package adds its commands to :data:`app` when it is imported."""
     from obverse.cli import (  # noqa: F401
+        auditing,
         checkable,
         data,
         demo,
