@@ -24,6 +24,7 @@ from obverse.log import say
 Post = Callable[[str, Mapping[str, Any]], Awaitable[tuple[int, Mapping[str, str], bytes]]]
 LADDER = (Form.JSON_SCHEMA, Form.VLLM, Form.JSON_OBJECT, Form.TAGS)
 CONNECT_TRIES = 3
+MEMORY = "canary.json"
 
 
 class Colour(BaseModel):
@@ -52,17 +53,29 @@ async def choose_form(model: str, urls: Sequence[str], post: Post, journal: Jour
     Raises:
         ModelError: If an endpoint cannot be reached or refuses for good.
     """
-    memory = journal.folder.parent.parent / "canary.json"
+    memory = journal.run_dir / MEMORY
     known = _remembered(memory)
     for url in urls:
         if f"{model} @ {url}" not in known:
             known[f"{model} @ {url}"] = await _verdict(model, url, post)
             write_json(memory, known)
             journal.note("canary", endpoint=url, model=model, **known[f"{model} @ {url}"])
-    forms = [
-        Form(verdict["form"]) for key, verdict in known.items() if key.startswith(f"{model} @ ")
-    ]
-    return max(forms, key=LADDER.index)
+    return _weakest(known, model)
+
+
+def remembered_form(run_dir: Path, model: str, *, default: Form | None) -> Form:
+    """Returns the form in which a run asks a model that no canary can be sent to, and remembers it."""
+    memory = run_dir / MEMORY
+    known = _remembered(memory)
+    if not any(key.startswith(f"{model} @ ") for key in known):
+        known[f"{model} @ batch"] = {"form": str(default or Form.TAGS), "notes": ["not tried"]}
+        write_json(memory, known)
+    return default or _weakest(known, model)
+
+
+def _weakest(known: Mapping[str, Any], model: str) -> Form:
+    rungs = [Form(told["form"]) for key, told in known.items() if key.startswith(f"{model} @ ")]
+    return max(rungs, key=LADDER.index)
 
 
 def _remembered(path: Path) -> dict[str, Any]:

@@ -134,6 +134,16 @@ class Journal:
     def __contains__(self, key: str) -> bool:
         return bytes.fromhex(key) in self._index.done
 
+    def is_open(self, key: str) -> bool:
+        """Whether a request is out and has neither reply nor failure."""
+        digest = bytes.fromhex(key)
+        return digest in self._index.starts and digest not in self._index.done
+
+    @property
+    def run_dir(self) -> Path:
+        """The run's folder."""
+        return self.folder.parent.parent
+
     def reply(self, key: str) -> Reply | None:
         """Returns the reply that the journal holds for a key, or None."""
         where = self._index.done.get(bytes.fromhex(key))

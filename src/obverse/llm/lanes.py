@@ -51,6 +51,21 @@ class Unfinished(ObverseError):
         self.exit_status = exit_status
 
 
+COST_REACHED = "cost limit reached"
+
+
+def raise_if_stopped(unfinished: Mapping[str, int]) -> None:
+    """Raises where topics are not through for another reason than the cost limit, given their number by reason.
+
+    Raises:
+        Unfinished: If so.
+    """
+    others = {reason: count for reason, count in unfinished.items() if reason != COST_REACHED}
+    if others:
+        told = ", ".join(f"{reason}: {count:,} topics" for reason, count in others.items())
+        raise Unfinished(f"not all topics are through ({told}); every reply is in the journal")
+
+
 class Lane(Protocol):
     """A way of getting replies: live, recorded, batch files, a local model."""
 

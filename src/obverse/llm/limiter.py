@@ -119,7 +119,7 @@ class Limiter:
         self.refusals += 1
         self._refused_in_a_row += 1
         self._fails(now)
-        self.slow_start = False
+        self.slow_start, self.knee = False, Knee()
         if sent_at >= self._last_cut:
             self._last_cut, self._refused_at = now, self.in_flight + 1.0
         else:  # of the same round: so much less was room for

@@ -16,7 +16,7 @@ from obverse.errors import SettingError
 from obverse.llm.canary import choose_form
 from obverse.llm.forms import Form, Question, chat_body
 from obverse.llm.journal import Journal
-from obverse.llm.lanes import Failed, NotAsked, Unfinished
+from obverse.llm.lanes import COST_REACHED, Failed, NotAsked, raise_if_stopped
 from obverse.llm.limiter import Limiter
 from obverse.llm.money import Budget
 from obverse.llm.pool import Endpoint, Pool
@@ -25,7 +25,6 @@ from obverse.llm.request import Request, Tags
 from obverse.llm.responses import Meaning, fatal, meaning
 from obverse.log import say
 
-COST_REACHED = "cost limit reached"
 CONNECT_SECONDS = 10.0
 
 
@@ -254,10 +253,7 @@ class LLM:
         Raises:
             Unfinished: If the run was stopped.
         """
-        others = {reason: count for reason, count in unfinished.items() if reason != COST_REACHED}
-        if others:
-            told = ", ".join(f"{reason}: {count:,} topics" for reason, count in others.items())
-            raise Unfinished(f"not all topics are through ({told}); every reply is in the journal")
+        raise_if_stopped(unfinished)
 
     @property
     def endpoints(self) -> Sequence[Endpoint]:

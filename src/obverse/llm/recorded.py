@@ -17,7 +17,7 @@ from obverse.errors import InputError
 from obverse.files import read_json_lines
 from obverse.llm.forms import Form, Question, chat_body
 from obverse.llm.journal import Journal
-from obverse.llm.lanes import Failed
+from obverse.llm.lanes import Failed, NotAsked, raise_if_stopped
 from obverse.llm.reply import Reply
 from obverse.llm.request import Request, Tags
 
@@ -48,6 +48,7 @@ class RecordedReplies:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self.model = "recorded"
+        self._stopped: str | None = None
         self._replies: dict[str, _Recorded] = {}
         models = set()
         for number, row in read_json_lines(path):
@@ -77,10 +78,13 @@ class RecordedReplies:
         return body | {"recorded": recorded.digest if recorded else None}
 
     async def open(self, journal: Journal) -> None:
-        """Does nothing."""
+        """Forgets an earlier stop."""
+        self._stopped = None
 
     async def send(self, request: Request, journal: Journal) -> Reply:
         """Returns the recorded reply and puts it into the journal."""
+        if self._stopped is not None:
+            raise NotAsked(self._stopped)
         recorded = self._replies.get(request.tags.place)
         if recorded is None:
             raise Failed("no-recorded-reply", request.tags.place)
@@ -89,13 +93,19 @@ class RecordedReplies:
         return reply
 
     def stop(self, reason: str) -> None:
-        """Does nothing: there is nothing to wait for."""
+        """Gives no more replies."""
+        self._stopped = reason
 
     async def close(self) -> None:
         """Does nothing."""
 
     def finish(self, unfinished: Mapping[str, int]) -> None:
-        """Does nothing: every topic is through."""
+        """Raises where somebody stopped the run.
+
+        Raises:
+            Unfinished: If so.
+        """
+        raise_if_stopped(unfinished)
 
 
 def _parse(row: Any, where: str) -> tuple[Tags, _Recorded, str | None]:
