@@ -181,6 +181,7 @@ def test_declining_is_honoured() -> None:
         ({"classify": classified("convertible", "other")}, "wrong-documents"),
         ({"classify": classified("convertible", "other", "other", "other")}, "wrong-documents"),
         ({"instruct": pair(keep=" None.")}, "model-declined"),
+        ({"instruct": json.dumps({**json.loads(pair()), "lever": "colour"})}, "other-lever"),
         ({"instruct": pair(keep="Choose document 2.")}, "refers-to-passages"),
         ({"instruct": pair(keep="Used bike, 21 gears.")}, "copies-passage"),
         ({"instruct": pair(keep="I buy second-hand")}, "same-as-original"),

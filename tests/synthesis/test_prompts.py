@@ -26,7 +26,7 @@ KEEP = View(
 REPLIES = {
     "classify": '{"positive_confirmed": true, "documents": [{"document": 2, "verdict": "convertible",'
     ' "instruction": "Used goods only."}, {"document": 3, "verdict": "other", "instruction": ""}]}',
-    "promote": '{"lever": "scope", "instruction": "Nothing unused, please.", "also_satisfy": []}',
+    "promote": '{"lever": null, "instruction": "Nothing unused, please.", "also_satisfy": []}',
     "instruct": '{"lever": null, "keep_instruction": "Unused only.", "promote_instruction": "Second-hand is what '
     'I can pay for.", "also_satisfy_keep": [3], "also_satisfy_promote": []}',
     "reverse": '{"new_instruction": "Second-hand is what I can pay for.", "also_satisfy": [3]}',

@@ -165,3 +165,16 @@ def _script() -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_sample_command_writes_what_the_stages_read(tmp_path: Path, topics: list[Topic]) -> None:
+    from typer.testing import CliRunner
+
+    from obverse.cli import _register, app
+
+    _register()
+    done = CliRunner().invoke(app, ["sample", str(tmp_path / "s")])
+    assert done.exit_code == 0, done.output
+    assert list(read_topics(tmp_path / "s" / "train.jsonl.gz")) == topics
+    names = {str(path.relative_to(tmp_path / "s")) for path in (tmp_path / "s").rglob("*.*")}
+    assert {"corpus.jsonl.gz", "topics.jsonl.gz", "replies.jsonl.gz", "qrels/test.tsv"} <= names

@@ -1,4 +1,4 @@
-"""The command that makes instructed topics without any LLM: checkable."""
+"""Commands that give topics without any LLM: sample (the packaged ones) and checkable (out of a corpus)."""
 
 from __future__ import annotations
 
@@ -46,4 +46,27 @@ def checkable_command(
         drops,
         inputs=[corpus, *(exclude or [])],
         parameters={"size": size, "seed": seed, "take": take, "excluded": len(held_out)},
+    )
+
+
+@app.command("sample")
+def sample_command(
+    folder: Annotated[str, typer.Argument(help="Where to write; the folder is made.")],
+) -> None:
+    """Write the packaged sample: SciFact as a BEIR folder, held-out topics, training topics, recorded replies."""
+    import shutil
+    from pathlib import Path
+
+    from obverse.files import write_topics
+    from obverse.log import say
+    from obverse.sample import sample_candidates, sample_folder
+
+    home, target = sample_folder(), Path(folder)
+    names = ("corpus.jsonl.gz", "queries.jsonl.gz", "topics.jsonl.gz", "replies.jsonl.gz")
+    for name in (*names, "qrels/train.tsv", "qrels/test.tsv", "ATTRIBUTION.md"):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(home / name, target / name)
+    count = write_topics(target / "train.jsonl.gz", sample_candidates())
+    say(
+        f"sample: {count} training topics in {target / 'train.jsonl.gz'}; held-out topics, BEIR files, replies beside"
     )

@@ -12,7 +12,7 @@ from obverse.records import Label, Topic, View
 from obverse.synthesis.dialogue import Dialogue, Prompt, Rejected, Skip
 from obverse.synthesis.documents import Shown, show
 from obverse.synthesis.labels import instructed_labels
-from obverse.synthesis.levers import draw_levers, draw_voice, offer
+from obverse.synthesis.levers import check_lever, draw_levers, draw_voice, offer
 from obverse.synthesis.natural_dual_view import natural_dual_view
 from obverse.synthesis.promoted_negative import check_numbers, other_positives, texts
 from obverse.synthesis.prompts import REVERSE, RULES, SYSTEM, VERIFY
@@ -56,7 +56,9 @@ def dual_view(topic: Topic, rng: Random) -> Dialogue[Topic | list[View]]:
     shown = show(topic)
     view, positive, promoted = _seed(topic, shown, rng)
     rest = [d for d in view.ids(Label.INSTRUCTION_NEGATIVE) if d != promoted and d in shown.numbers]
-    answer = yield from _reverse(topic, shown, view, positive, promoted, rest, rng)
+    levers, voice = draw_levers(rng), draw_voice(rng)
+    asked = _question(shown, view, (positive, promoted), rest, levers, voice)
+    answer = yield from _reverse(topic, shown, view, (positive, promoted), asked, levers)
     instruction = said(answer.new_instruction)
     also = shown.doc_ids(answer.also_satisfy)
     if rest:
@@ -66,6 +68,7 @@ def dual_view(topic: Topic, rng: Random) -> Dialogue[Topic | list[View]]:
         "side": "reversed",
         "reversed": view.instruction,
         "lever": answer.lever,
+        "asked_for": {"levers": levers, "voice": voice},
         **shown.note,
     }
     labels = _labels(topic, view, positive, promoted, also)
@@ -96,29 +99,36 @@ def _is_reversed(topic: Topic, positive: str, demoted: str) -> bool:
     )
 
 
-def _reverse(
-    topic: Topic,
+def _question(
     shown: Shown,
     view: View,
-    positive: str,
-    promoted: str,
+    pair: tuple[str, str],
     rest: list[str],
-    rng: Random,
-) -> Generator[Prompt[Any], Any, Reversal]:
-    plain = topic.plain_view
-    to_plain_positive = plain is not None and plain.labels.get(promoted) == Label.POSITIVE
+    levers: list[str],
+    voice: str,
+) -> str:
+    positive, promoted = pair
     numbers = shown.enumerated(rest) if rest else ""
-    question = REVERSE.format(
+    return REVERSE.format(
         original=view.instruction,
         positive=shown.numbers[positive],
         promoted=shown.numbers[promoted],
         rest=f"; so is document {numbers}" if rest else "",
         check=f", and document {numbers} still out" if rest else "",
-        levers=offer(draw_levers(rng)),
-        voice=draw_voice(rng),
+        levers=offer(levers),
+        voice=voice,
         rules=RULES,
     )
 
+
+def _reverse(
+    topic: Topic,
+    shown: Shown,
+    view: View,
+    pair: tuple[str, str],
+    question: str,
+    levers: list[str],
+) -> Generator[Prompt[Any], Any, Reversal]:
     def check(answer: Reversal) -> None:
         check_instruction(
             said(answer.new_instruction),
@@ -126,8 +136,11 @@ def _reverse(
             texts=texts(topic),
             original=view.instruction,
         )
-        check_numbers(answer.also_satisfy, shown, {positive, promoted})
+        check_numbers(answer.also_satisfy, shown, set(pair))
+        check_lever(answer.lever, levers)
 
+    plain = topic.plain_view
+    to_plain_positive = plain is not None and plain.labels.get(pair[1]) == Label.POSITIVE
     # Two names, because a topic can be reversed from either of its two views.
     stage = "reverse-to-positive" if to_plain_positive else "reverse"
     user = f"{shown.text}\n\n{question}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
+from obverse.synthesis.dialogue import Rejected
+
 LEVERS: dict[str, str] = {
     "scope": "a narrower or a wider subject within the query's own",
     "population": "who or what was studied: people, patients, animals, cells, products, places",
@@ -57,6 +59,16 @@ def draw_levers(rng: Random, take: int = 3, quotas: Mapping[str, float] = QUOTAS
 def draw_voice(rng: Random) -> str:
     """Returns one of :data:`VOICES`."""
     return rng.choice(VOICES)
+
+
+def check_lever(lever: str | None, offered: list[str]) -> None:
+    """Checks that an answer keeps to the levers that were offered; it may leave the name out.
+
+    Raises:
+        Rejected: With the code ``other-lever``.
+    """
+    if lever is not None and lever not in offered:
+        raise Rejected("other-lever", f"{lever!r} instead of {', '.join(offered)}")
 
 
 def offer(levers: list[str]) -> str:

@@ -12,7 +12,7 @@ from obverse.synthesis.classification import Classified, classify
 from obverse.synthesis.dialogue import Dialogue, Prompt
 from obverse.synthesis.documents import Shown, show
 from obverse.synthesis.labels import instructed_labels
-from obverse.synthesis.levers import VOICES, draw_levers, offer
+from obverse.synthesis.levers import VOICES, check_lever, draw_levers, offer
 from obverse.synthesis.promoted_negative import (
     check_numbers,
     cleaned_topic,
@@ -48,12 +48,12 @@ def natural_dual_view(topic: Topic, rng: Random) -> Dialogue[Topic]:
     shown = show(topic)
     found = yield from classify(topic, shown)
     promoted, idea = found.choose(rng, topic)
-    voices = rng.sample(VOICES, 2)
+    voices, levers = rng.sample(VOICES, 2), draw_levers(rng)
     question = INSTRUCT.format(
         positive=shown.numbers[found.positive],
         promoted=shown.numbers[promoted],
         idea=idea or "none yet",
-        levers=offer(draw_levers(rng)),
+        levers=offer(levers),
         keep_voice=voices[0],
         promote_voice=voices[1],
         rules=RULES,
@@ -63,7 +63,7 @@ def natural_dual_view(topic: Topic, rng: Random) -> Dialogue[Topic]:
         SYSTEM,
         f"{shown.text}\n\n{question}",
         Pair,
-        _check(topic, shown, {promoted, found.positive}),
+        _check(topic, shown, {promoted, found.positive}, levers),
     )
     keep, promote = said(pair.keep_instruction), said(pair.promote_instruction)
     cleaned = cleaned_topic(topic, found)
@@ -72,12 +72,12 @@ def natural_dual_view(topic: Topic, rng: Random) -> Dialogue[Topic]:
         View(
             keep,
             kept_labels(cleaned, found, promoted, shown.doc_ids(pair.also_satisfy_keep)),
-            _origin("keep", pair, voices[0], shown),
+            _origin("keep", pair, levers, voices[0], shown),
         ),
         View(
             promote,
             promoted_labels(cleaned, found, promoted, also),
-            _origin("promote", pair, voices[1], shown),
+            _origin("promote", pair, levers, voices[1], shown),
         ),
     )
     return cleaned.with_views([*cleaned.views, *views])
@@ -100,17 +100,21 @@ def kept_labels(
     )
 
 
-def _origin(side: str, pair: Pair, voice: str, shown: Shown) -> dict[str, object]:
+def _origin(
+    side: str, pair: Pair, levers: list[str], voice: str, shown: Shown
+) -> dict[str, object]:
     return {
         "method": "natural_dual_view",
         "side": side,
         "lever": pair.lever,
-        "voice": voice,
+        "asked_for": {"levers": levers, "voice": voice},
         **shown.note,
     }
 
 
-def _check(topic: Topic, shown: Shown, taken: set[str]) -> Callable[[Pair], None]:
+def _check(
+    topic: Topic, shown: Shown, taken: set[str], levers: list[str]
+) -> Callable[[Pair], None]:
     def check(pair: Pair) -> None:
         keep, promote = said(pair.keep_instruction), said(pair.promote_instruction)
         sources = texts(topic)
@@ -118,5 +122,6 @@ def _check(topic: Topic, shown: Shown, taken: set[str]) -> Callable[[Pair], None
         check_instruction(promote, query=topic.query, texts=sources, original=keep)
         check_numbers(pair.also_satisfy_keep, shown, taken)
         check_numbers(pair.also_satisfy_promote, shown, taken)
+        check_lever(pair.lever, levers)
 
     return check

@@ -12,7 +12,7 @@ from obverse.synthesis.classification import Classified, classify
 from obverse.synthesis.dialogue import Dialogue, Prompt, Rejected, Skip
 from obverse.synthesis.documents import Shown, show
 from obverse.synthesis.labels import instructed_labels, with_ignored
-from obverse.synthesis.levers import draw_levers, draw_voice, offer
+from obverse.synthesis.levers import check_lever, draw_levers, draw_voice, offer
 from obverse.synthesis.prompts import PROMOTE, RULES, SYSTEM
 from obverse.synthesis.wording import check_instruction, said
 
@@ -55,7 +55,7 @@ def promoted_negative(topic: Topic, rng: Random) -> Dialogue[Topic]:
         SYSTEM,
         f"{shown.text}\n\n{question}",
         Promotion,
-        _check(topic, shown, {promoted, found.positive}),
+        _check(topic, shown, {promoted, found.positive}, levers),
     )
     cleaned = cleaned_topic(topic, found)
     view = View(
@@ -65,7 +65,7 @@ def promoted_negative(topic: Topic, rng: Random) -> Dialogue[Topic]:
             "method": "promoted_negative",
             "side": "promote",
             "lever": answer.lever,
-            "voice": voice,
+            "asked_for": {"levers": levers, "voice": voice},
             **shown.note,
         },
     )
@@ -130,10 +130,13 @@ def check_numbers(numbers: Iterable[int], shown: Shown, taken: set[str]) -> None
         raise Rejected("contradiction", f"document {min(fixed)} cannot be among the others")
 
 
-def _check(topic: Topic, shown: Shown, taken: set[str]) -> Callable[[Promotion], None]:
+def _check(
+    topic: Topic, shown: Shown, taken: set[str], levers: list[str]
+) -> Callable[[Promotion], None]:
     def check(answer: Promotion) -> None:
         check_instruction(said(answer.instruction), query=topic.query, texts=texts(topic))
         check_numbers(answer.also_satisfy, shown, taken)
+        check_lever(answer.lever, levers)
 
     return check
 
