@@ -164,7 +164,7 @@ def view_from_json(row: Any) -> View:
     try:
         parsed = {doc_id: Label(label) for doc_id, label in labels.items()}
     except (ValueError, TypeError):
-        doc_id, label = next((k, v) for k, v in labels.items() if v not in set(Label))
+        doc_id, label = next((k, v) for k, v in labels.items() if v not in list(Label))
         raise InputError(
             f"unknown label {label!r} of document {doc_id!r}",
             where="labels",

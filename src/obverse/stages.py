@@ -83,7 +83,7 @@ def finish_stage(
     name: str,
     out: str | os.PathLike[str],
     came: Counts | str,
-    left: Counts,
+    left: Counts | str,
     drops: Drops,
     *,
     inputs: Iterable[str | os.PathLike[str]] = (),

@@ -10,7 +10,7 @@ from typing import Any
 from obverse.check.inspection import Inspection, Limits
 from obverse.errors import InputError
 from obverse.identity import text_uid
-from obverse.read import read
+from obverse.read import on_disk, read, said_guess
 from obverse.read.corpus import read_corpus_rows
 from obverse.read.faults import FAULTS, Findings, Severity
 from obverse.read.formats import guess
@@ -52,6 +52,20 @@ def check(
     against, apart_from = list(against), list(apart_from)
     for other in against:
         inspection.leaks |= known_texts(other)
+    with on_disk(path, findings) as source:
+        _inspect(source, format, findings, columns, apart_from, options)
+    inspection.close()
+    return findings
+
+
+def _inspect(
+    path: str | os.PathLike[str],
+    format: str | None,
+    findings: Findings,
+    columns: Mapping[str, str] | None,
+    apart_from: Iterable[str | os.PathLike[str]],
+    options: dict[str, Any],
+) -> None:
     try:
         form = format or _guess(path, dict(columns or {}), findings)
         if form == "corpus":
@@ -67,8 +81,6 @@ def check(
         findings.close_lines()
         code = "cut_archive" if "cut off or damaged" in str(error) else "not_utf8"
         findings.note(code, None, None, error.what)
-    inspection.close()
-    return findings
 
 
 def to_json(findings: Findings) -> dict[str, Any]:
@@ -163,7 +175,7 @@ def _guess(path: str | os.PathLike[str], columns: dict[str, str], findings: Find
         else:
             findings.note("unknown_format", None, None, f"{error.what}; {error.fix}")
         return None
-    findings.said.append(f"{os.fspath(path)}: read as {form} (guessed: {why}); --format overrides")
+    findings.said.append(said_guess(path, form, why, findings))
     return form
 
 

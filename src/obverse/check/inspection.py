@@ -148,7 +148,7 @@ class Inspection:
             self.findings.note("space_in_id", line, field, f"the id {name!r} has white space")
         if len(name) > 1 and name.startswith("0") and name.isdecimal():
             if name not in self._zeros:
-                example = Example(self.findings.file, line, field, name)
+                example = Example(self.findings.place, line, field, name)
                 self._zeros[name] = (name, example)
                 self.findings.note("leading_zeros", line, field, f"the id {name!r}")
             self._ids.setdefault(name, 0) if field == "query_id" else None
@@ -160,7 +160,7 @@ class Inspection:
         self._languages.setdefault(what, Counter())[found] += 1
         examples = self._strays.setdefault(what, {}).setdefault(found, [])
         if len(examples) < 3:
-            examples.append(Example(self.findings.file, line, field, f"{what} {name!r}"))
+            examples.append(Example(self.findings.place, line, field, f"{what} {name!r}"))
 
     def _tokens(self, text: str, name: str, line: int, field: str) -> None:
         count, limit = self.limits.count_tokens, self.limits.max_tokens
@@ -254,7 +254,7 @@ class Inspection:
             if len(self._filterable) < 10:
                 self._filterable.append(
                     Example(
-                        self.findings.file,
+                        self.findings.place,
                         line,
                         field,
                         f"{text[:60]!r}: a filter on a price or date field answers this exactly",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
+from obverse.files import may_repeat_keys
 from obverse.read.faults import Findings
-
-_KEY = re.compile(rb'(?<!\\)"\s*:')
 
 
 class SchemaWatch:
@@ -67,7 +65,7 @@ def type_name(value: Any) -> str | None:
 
 def note_duplicate_keys(line: int, raw: bytes, row: Any, findings: Findings) -> None:
     """Notes a key that stands twice in one object: parsers keep the last and say nothing."""
-    if len(_KEY.findall(raw)) == _keys(row):
+    if not may_repeat_keys(raw, row):
         return
 
     def pairs(items: list[tuple[str, Any]]) -> None:
@@ -82,13 +80,3 @@ def note_duplicate_keys(line: int, raw: bytes, row: Any, findings: Findings) -> 
         json.loads(raw, object_pairs_hook=pairs)
     except ValueError:
         return
-
-
-def _keys(value: Any) -> int:
-    if type(value) is dict:
-        return len(value) + sum(
-            _keys(item) for item in value.values() if type(item) in (dict, list)
-        )
-    if type(value) is list:
-        return sum(_keys(item) for item in value if type(item) in (dict, list))
-    return 0

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from obverse.errors import SettingError
+from obverse.errors import InputError, SettingError
 from obverse.log import say
 from obverse.read.faults import Findings
 from obverse.read.formats import FORMATS, guess
@@ -37,10 +41,28 @@ def read(
         SettingError: If the format or an option is unknown.
     """
     seen = Findings(file=os.fspath(path)) if findings is None else findings
+    with on_disk(path, seen) as source:
+        yield from _read(source, format, seen, columns, options)
+    if findings is None:
+        for line in seen.summary():
+            say(line)
+
+
+def _read(
+    path: str | os.PathLike[str],
+    format: str | None,
+    seen: Findings,
+    columns: Mapping[str, str] | None,
+    options: dict[str, Any],
+) -> Iterator[Topic]:
     if format is None:
         format, why = guess(path, dict(columns or {}))
-        seen.said.append(
-            f"{os.fspath(path)}: read as {format} (guessed: {why}); --format overrides"
+        seen.said.append(said_guess(path, format, why, seen))
+    if format == "corpus":
+        raise SettingError(
+            "holds documents, not topics",
+            where=os.fspath(path),
+            fix="Convert it with obverse read, or mine from it with --corpus",
         )
     reader = reader_named(format)
     known = inspect.signature(reader).parameters
@@ -53,9 +75,29 @@ def read(
                 fix=f"It takes {', '.join(list(known)[2:]) or 'no options'}",
             )
     yield from reader(path, seen, **options)
-    if findings is None:
-        for line in seen.summary():
-            say(line)
+
+
+def said_guess(path: str | os.PathLike[str], format: str, why: str, findings: Findings) -> str:
+    """Returns the line that states a guess."""
+    name = "-" if os.fspath(path) == findings.spooled else os.fspath(path)
+    return f"{name}: read as {format} (guessed: {why}); --format overrides"
+
+
+@contextlib.contextmanager
+def on_disk(path: str | os.PathLike[str], findings: Findings) -> Iterator[str | os.PathLike[str]]:
+    """Gives a path that can be read twice: standard input is copied to a temporary file."""
+    if os.fspath(path) != "-":
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(prefix="obverse-") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.flush()
+        findings.spooled = copy.name
+        try:
+            yield copy.name
+        except InputError as error:
+            where = (error.where or "-").replace(copy.name, "-")
+            raise InputError(error.what, where=where, fix=error.fix) from None
 
 
 def reader_named(format: str) -> Any:

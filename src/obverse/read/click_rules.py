@@ -46,6 +46,7 @@ class RuleJudge:
     queries: int = 0
     shown: int = 0
     clicked: int = 0
+    positions: bool = False
     with_negatives: Counter[str] = field(default_factory=Counter)
     negatives: Counter[str] = field(default_factory=Counter)
 
@@ -57,6 +58,7 @@ class RuleJudge:
         self.queries += 1
         self.clicked += len(clicked)
         unclicked = found.kinds != CLICKED
+        self.positions |= bool((found.positions != NO_POSITION).any())
         self.shown += int(unclicked.sum())
         within = unclicked & _within(found, self.rule.max_position)
         examined = _examined(found)
@@ -90,6 +92,9 @@ class RuleJudge:
             f"{'rule':<12} {'queries with negatives':>24} {'negatives':>12}",
         ]
         for name in ("all", "examined", "in force"):
+            if name == "examined" and not self.positions:
+                lines.append(f"{name:<12} {'no positions: cannot be applied':>37}")
+                continue
             lines.append(f"{name:<12} {self.with_negatives[name]:>24,} {self.negatives[name]:>12,}")
         return [*lines, f"in force: {limits}"]
 

@@ -187,6 +187,7 @@ class Findings:
         said: Lines for the summary: guesses, rules, tables.
         facts: The same for machines, by name.
         raw: The line being read, where lines are.
+        spooled: The temporary file that standard input was copied to.
         inspector: Sees rows, documents and topics as they pass.
     """
 
@@ -202,6 +203,7 @@ class Findings:
     facts: dict[str, Any] = field(default_factory=dict)
     inspector: Inspector | None = None
     raw: bytes = b""
+    spooled: str = ""
 
     def note(
         self, code: str, line: int | None, field: str | None, message: str, *, count: int = 1
@@ -210,7 +212,7 @@ class Findings:
         self.counts[code] += count
         kept = self.examples.setdefault(code, [])
         if len(kept) < EXAMPLES:
-            kept.append(Example(self.file, line, field, message))
+            kept.append(Example(self.place, line, field, message))
 
     def wrong(self, code: str, line: int | None, field: str | None, message: str, fix: str) -> None:
         """Notes a fault that makes a row unreadable, or raises it where a read should stop.
@@ -219,13 +221,18 @@ class Findings:
             InputError: Unless the findings only collect.
         """
         if not self.collect:
-            where = self.file if line is None else f"{self.file}:{line}"
+            where = self.place if line is None else f"{self.place}:{line}"
             raise InputError(message, where=f"{where}, {field}" if field else where, fix=fix)
         self.note(code, line, field, message)
 
     def set_aside(self, topic_id: str, reason: str, line: int | None) -> None:
         """Notes a row that cannot be used, with its fixed reason."""
-        self.drops.add(topic_id, reason, file=self.file, line=line)
+        self.drops.add(topic_id, reason, file=self.place, line=line)
+
+    @property
+    def place(self) -> str:
+        """The file as the user called it: what came from standard input lies in a temporary file."""
+        return "-" if self.file == self.spooled else self.file
 
     def summary(self) -> list[str]:
         """Returns the lines that a person reads after a read: what was skipped, mended, set aside."""

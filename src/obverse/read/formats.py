@@ -68,10 +68,6 @@ def guess(path: str | os.PathLike[str], columns: dict[str, str] | None = None) -
         return "ir_datasets", f"the prefix {ir_data.PREFIX}"
     if Path(name).is_dir() and not hugging_face.is_hugging_face(name):
         return _guess_folder(Path(name))
-    if name == "-":
-        raise InputError(
-            "the format of standard input cannot be guessed", fix="Name it with --format"
-        )
     keys = set(map(str, first_row(name, columns)))
     for form, why, fits in _SIGNS:
         if fits(keys):

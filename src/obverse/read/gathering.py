@@ -373,7 +373,7 @@ class Gathering:
             positive=positive.doc_id,
             negative=negative.doc_id,
             rule=rule,
-            file=self.findings.file,
+            file=self.findings.place,
             line=line,
         )
 

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from obverse.files import write_topics
+from obverse.errors import InputError
+from obverse.files import write_json_lines, write_topics
 from obverse.log import say
 from obverse.read import read
+from obverse.read.corpus import read_corpus_rows
 from obverse.read.faults import Findings
+from obverse.read.formats import guess
 from obverse.read.rows import column_map
 from obverse.records import Topic
 from obverse.stages import Counts, finish_stage
@@ -34,6 +37,8 @@ def read_file(
         **options: What the format's reader takes.
     """
     findings, left = Findings(file=os.fspath(source)), Counts()
+    if _is_corpus(source, format, map):
+        return _read_documents(source, out, map)
     topics = read(source, format, findings=findings, columns=column_map(map), **options)
     write_topics(out, left.watch(_spoken(topics, findings)))
     for line in findings.summary()[len(findings.said) if findings.facts.get("spoken") else 0 :]:
@@ -53,9 +58,38 @@ def read_file(
     return findings
 
 
+def _is_corpus(source: str | os.PathLike[str], format: str | None, map: str) -> bool:
+    if format is not None or os.fspath(source) == "-":
+        return format == "corpus"
+    return guess(source, column_map(map))[0] == "corpus"
+
+
+def _read_documents(
+    source: str | os.PathLike[str], out: str | os.PathLike[str], map: str
+) -> Findings:
+    """Writes a table of documents as ``corpus.jsonl`` has them."""
+    findings = Findings(file=os.fspath(source))
+    docs = read_corpus_rows(source, findings, columns=column_map(map))
+    rows = ({"_id": doc.doc_id, "title": doc.title, "text": doc.text} for doc in docs)
+    count = write_json_lines(out, rows)
+    for line in findings.summary():
+        say(line)
+    finish_stage(
+        "read",
+        out,
+        f"{findings.rows:,} rows",
+        f"{count:,} documents",
+        findings.drops,
+        inputs=_files(source),
+        parameters={"source": os.fspath(source), "format": "corpus", "map": map},
+    )
+    return findings
+
+
 def _spoken(topics: Iterator[Topic], findings: Findings) -> Iterator[Topic]:
     """Says guesses and rules before the long part begins, and the rest at the end."""
     said = 0
+    topic = None
     for topic in topics:
         for line in findings.said[said:]:
             say(line)
@@ -64,6 +98,13 @@ def _spoken(topics: Iterator[Topic], findings: Findings) -> Iterator[Topic]:
     for line in findings.said[said:]:
         say(line)
     findings.facts["spoken"] = True
+    if topic is None:
+        reasons = ", ".join(f"{n:,} {why}" for why, n in findings.drops.by_reason.most_common())
+        raise InputError(
+            f"no row can be used ({reasons or 'there is none'})",
+            where=findings.place,
+            fix="obverse check names every fault by line",
+        )
 
 
 def _files(source: str | os.PathLike[str]) -> list[str]:
