@@ -238,3 +238,57 @@ def write_command(
 
     count = write(out, read_topics(topics), format, template=template)
     say(f"write: {count:,} rows as {format} to {out}")
+
+
+@app.command("split")
+def split_command(
+    topics: Annotated[str, typer.Argument(help="A topics file.")],
+    out: Annotated[str, typer.Option(help="The folder to write to, one file for each part.")],
+    parts: Annotated[str, typer.Option(help="The parts and their shares.")] = (
+        "train=0.8,dev=0.1,test=0.1"
+    ),
+    by: Annotated[str, typer.Option(help="topic, documents or time.")] = "topic",
+    seed: Annotated[int, typer.Option(help="Decides which topics go where.")] = 0,
+) -> None:
+    """Split topics into parts that share no query (and, by documents, no positive)."""
+    from pathlib import Path
+
+    from obverse.files import made_file, read_topics, write_topics
+    from obverse.log import say
+    from obverse.split import shares_from, split
+
+    made = split(list(read_topics(topics)), shares_from(parts), by=by, seed=seed)
+    for name, part in made.parts.items():
+        path = Path(out) / f"{name}.jsonl"
+        write_topics(path, part)
+        made_file(
+            path,
+            command="split",
+            inputs=[topics],
+            parameters={"parts": parts, "by": by, "seed": seed},
+            left=f"{len(part):,} topics",
+        )
+    for line in made.notes:
+        say(line)
+
+
+@app.command("dedup")
+def dedup_command(
+    topics: Annotated[str, typer.Argument(help="A topics file.")],
+    out: _Out = "-",
+    near: Annotated[
+        float | None,
+        typer.Option(help="Also drop negatives sharing this part of their words with a positive."),
+    ] = None,
+) -> None:
+    """Merge topics of one query and documents of one text."""
+    from obverse.dedup import dedup
+    from obverse.stages import run_stage
+
+    run_stage(
+        "dedup",
+        lambda came, drops: dedup(came, near=near, drops=drops),
+        topics,
+        out,
+        parameters={"near": near},
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from obverse.errors import SettingError
@@ -64,6 +65,9 @@ def read_clicks(
             continue
         view = gathering.view(topic, instruction_of(row, line, findings))
         session = row.get("session_id")
+        stamp = row.get("timestamp", row.get("time"))
+        if stamp is not None and stamp != "":
+            _note_time(gathering, topic, stamp, line)
         number = 0 if session is None else sessions.setdefault(session, len(sessions) + 1)
         _add_row(gathering, topic, view, number, line, row)
     decided = _decide(rule, gathering, max_position, min_impressions)
@@ -217,6 +221,31 @@ def _is_click(value: Any, line: int, field: str, findings: Findings) -> bool:
         return int(word) > 0
     findings.note("wrong_type", line, field, f"says neither yes nor no: {value!r:.40}")
     return False
+
+
+def _note_time(gathering: Gathering, topic: int, stamp: Any, line: int) -> None:
+    time = seconds(stamp)
+    if time is None:
+        gathering.findings.note("bad_time", line, "timestamp", f"{stamp!r:.40} is no time")
+    else:
+        gathering.seen(topic, time)
+
+
+def seconds(stamp: Any) -> float | None:
+    """Returns a time in seconds since 1970: from such a number, from milliseconds, or from an ISO 8601 date."""
+    if isinstance(stamp, datetime):
+        return stamp.replace(tzinfo=stamp.tzinfo or UTC).timestamp()
+    if isinstance(stamp, bool):
+        return None
+    try:
+        number = float(stamp)
+        return number / 1000 if abs(number) > 1e11 else number
+    except (TypeError, ValueError):
+        pass
+    try:
+        return seconds(datetime.fromisoformat(str(stamp)))
+    except ValueError:
+        return None
 
 
 def _position(item: Any, line: int, findings: Findings) -> int:

@@ -73,6 +73,7 @@ FAULTS: dict[str, Kind] = {
         _W, "a string where an object with id and text belongs", "read as one passage"
     ),
     "bad_position": Kind(_W, "a position that is no number", "read as no position"),
+    "bad_time": Kind(_W, "a timestamp that is no time", "read as no time"),
     "bad_grade": Kind(_E, "a grade that is no whole number", "the judgement is not used"),
     "negative_grade": Kind(_W, "a grade below zero", "read as not relevant"),
     # ids

@@ -157,6 +157,7 @@ class Gathering:
         self._kind, self._position, self._session = array("b"), array("i"), array("i")
         self._line = array("i")
         self._reasons: dict[int, str] = {}
+        self._times: dict[int, float] = {}
         self.positive_field, self.negative_field = "positive", "negative"
 
     def topic(self, key: str, topic_id: str, query: str, line: int) -> int:
@@ -207,6 +208,10 @@ class Gathering:
         self._position.append(position)
         self._session.append(session)
         self._line.append(line)
+
+    def seen(self, topic: int, time: float) -> None:
+        """Remembers when the topic was last seen, in seconds since 1970."""
+        self._times[topic] = max(time, self._times.get(topic, time))
 
     def because(self, topic: int, reason: str) -> None:
         """Remembers why a row of the topic has no positive, should no other row give one."""
@@ -295,6 +300,7 @@ class Gathering:
             doc for _, kinds, _ in judged for doc, kind in kinds.items() if kind == POSITIVE
         }
         made: list[View] = []
+        when = {"time": self._times[topic]} if topic in self._times else {}
         for view, kinds, found in judged:
             labels = self._labels(topic_id, kinds, found, docs, elsewhere.get(view, frozenset()))
             instruction = self._instructions[view]
@@ -310,7 +316,7 @@ class Gathering:
                 View(
                     instruction,
                     {docs[doc].doc_id: _LABELS[kind] for doc, kind in labels.items()},
-                    origin={"method": self.method, **self.origin},
+                    origin={"method": self.method, **self.origin, **when},
                 )
             )
         if not made:
