@@ -56,6 +56,7 @@ class Outcome:
         new_views: How many there are.
         reason: Why there is none: a code of :class:`Rejected` or the phrase of :class:`Skip`.
         details: What else the drop says.
+        rejected: Whether it is an unusable reply that ended the dialogue.
         unfinished: Why the dialogue did not end, or None.
         attempts: All replies that were read.
     """
@@ -64,6 +65,7 @@ class Outcome:
     new_views: int = 0
     reason: str | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    rejected: bool = False
     unfinished: str | None = None
     attempts: list[Attempt] = field(default_factory=list)
 
@@ -105,7 +107,7 @@ async def converse(
     except Skip as skip:
         outcome.reason, outcome.details = str(skip) or "skipped", {}
     except Rejected as rejected:
-        outcome.reason = rejected.code
+        outcome.reason, outcome.rejected = rejected.code, True
         outcome.details = {**outcome.details, "detail": rejected.detail}
     except NotAsked as waiting:
         outcome.unfinished = waiting.reason

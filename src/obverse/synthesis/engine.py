@@ -22,14 +22,18 @@ from obverse.files import write_json_lines
 from obverse.llm.asking import Asker
 from obverse.llm.journal import Fsync, Journal
 from obverse.llm.lanes import Lane
+from obverse.llm.ledger import Ledger
+from obverse.llm.money import Budget
 from obverse.log import say
 from obverse.records import Topic
 from obverse.sampling import rng_for, seed_for
 from obverse.stages import Drops
 from obverse.synthesis.conversation import Outcome, converse
 from obverse.synthesis.methods import Method, load_method
+from obverse.synthesis.progress import Progress
 
 T = TypeVar("T")
+ENOUGH_TO_JUDGE = 100
 
 
 def synthesize(
@@ -44,11 +48,14 @@ def synthesize(
     options: Mapping[str, Any] | None = None,
     open_topics: int = 1_024,
     fsync: Fsync = "interval",
+    max_reject_rate: float = 0.95,
+    total: int | None = None,
 ) -> Iterator[Topic]:
     """Yields the topics with the views that a method makes, in the order they came.
 
     A topic that the method skips, or whose replies stay unusable, goes out unchanged and is noted in ``drops``. All
-    unusable replies stand in ``<run_dir>/rejects.jsonl`` with code, raw text and tokens.
+    unusable replies stand in ``<run_dir>/rejects.jsonl`` with code, raw text and tokens; of a shard, in
+    ``rejects.<i>-of-<n>.jsonl``.
 
     Args:
         topics: The topics; read at most ``open_topics`` ahead.
@@ -61,9 +68,12 @@ def synthesize(
         options: Further parameters of the method.
         open_topics: How many topics are under way at once.
         fsync: When the journal is forced to the disk.
+        max_reject_rate: Where more than this share of a hundred topics or more comes to nothing because replies are
+            unusable, the run ends: something is wrong that money does not mend. Not for recorded replies.
+        total: How many topics there are, for the time that is left.
 
     Raises:
-        SettingError: If the method is unknown or another run writes to the same journal.
+        SettingError: If the method is unknown, another run writes to the same journal, or too much is rejected.
         Unfinished: If the run ended early; the journal keeps all replies, and the same call goes on.
     """
     name, function = load_method(method, options)
@@ -71,17 +81,19 @@ def synthesize(
     with Journal(run_dir, shard=where, fsync=fsync) as journal, _Loop() as loop:
         for line in journal.found.lines():
             say(f"journal: {line}")
-        run = _Run(name, function, Asker(llm, journal), seed, drops)
+        budget = getattr(llm, "budget", None) or Budget()
+        about = {"method": name, "model": llm.model, "lane": llm.name, "shard": where}
+        progress = Progress(Path(run_dir), Asker(llm, journal), Ledger(budget.price), about, total)
+        run = _Run(name, function, progress, seed, drops, max_reject_rate)
         try:
-            loop.result(llm.open(journal))
-            mine = (
-                topic for topic in topics if shard is None or part_of(topic, shard[1]) == shard[0]
-            )
-            yield from run.in_order(mine, loop, open_topics)
+            with progress:
+                loop.result(llm.open(journal))
+                mine = (t for t in topics if shard is None or part_of(t, shard[1]) == shard[0])
+                yield from run.in_order(mine, loop, open_topics)
         finally:
             llm.stop("stopped")
             loop.result(llm.close())
-            write_json_lines(Path(run_dir) / "rejects.jsonl", run.rejects)
+            write_json_lines(progress.file("rejects.jsonl"), run.rejects)
     llm.finish(run.unfinished)
 
 
@@ -108,17 +120,24 @@ def shard_name(shard: tuple[int, int]) -> str:
 class _Run:
     method: str
     function: Method
-    asker: Asker
+    progress: Progress
     seed: int
     drops: Drops
+    max_reject_rate: float
     unfinished: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
     rejects: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def asker(self) -> Asker:
+        return self.progress.asker
 
     def in_order(self, topics: Iterable[Topic], loop: _Loop, open_topics: int) -> Iterator[Topic]:
         under_way: deque[concurrent.futures.Future[Outcome]] = deque()
         try:
             for order, topic in enumerate(topics):
                 under_way.append(loop.submit(self.one(topic, order)))
+                self.progress.came += 1
                 while under_way and (len(under_way) >= open_topics or under_way[0].done()):
                     yield from self.take(under_way.popleft().result())
             while under_way:
@@ -132,6 +151,7 @@ class _Run:
         return await converse(topic, self.method, dialogue, self.asker, order=order)
 
     def take(self, outcome: Outcome) -> Iterator[Topic]:
+        self.progress.take(outcome)
         self.rejects += [attempt.row() for attempt in outcome.rejects]
         if outcome.unfinished:
             self.unfinished[outcome.unfinished] += 1
@@ -139,7 +159,20 @@ class _Run:
             return
         if outcome.reason:
             self.drops.add(outcome.topic.topic_id, outcome.reason, **outcome.details)
+            self.refuse_to_burn_money(outcome)
         yield outcome.topic
+
+    def refuse_to_burn_money(self, outcome: Outcome) -> None:
+        if not outcome.rejected or self.asker.lane.name not in ("live", "local"):
+            return
+        self.rejected[outcome.reason or ""] += 1
+        through, rejected = self.progress.through, self.rejected.total()
+        if through >= ENOUGH_TO_JUDGE and rejected > self.max_reject_rate * through:
+            code, count = self.rejected.most_common(1)[0]
+            raise SettingError(
+                f"{rejected:,} of {through:,} topics came to nothing, {count:,} of them by {code}",
+                fix="Look at rejects.jsonl in the run's folder; --max-reject-rate 1 goes on all the same",
+            )
 
 
 class _Loop:
