@@ -19,7 +19,7 @@ LAYERS = [
     {"synthesis", "filters", "training", "measures", "rankers"},
     {"check", "audit", "mix", "benchmarks", "measuring"},
     {"evaluate"},
-    {"compare", "probe", "gate"},
+    {"compare", "probe", "probe_kinds", "probe_input", "moves", "gate"},
     {"report"},
     {"demo"},
     {"cli"},

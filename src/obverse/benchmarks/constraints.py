@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +60,13 @@ def constraints(
         str(home),
         partial=partial,
     )
+    named = {q: [*qrels.get(q, ()), *violations.get(q, ())] for q in known}
     plain = tuple(Ask(ask.query_id, ask.query) for ask in asks)
 
     def score(runs: Mapping[str, Run], seed: int) -> dict[str, Measured]:
         found = {
             "ndcg@10": ndcg(runs["instructed"], qrels, 10, seed=seed),
-            "moved": moved(asks, runs["instructed"], runs["plain"], seed=seed),
+            "moved": moved(asks, runs["instructed"], runs["plain"], named, seed=seed),
             "plain_ndcg@10": over_topics(
                 "nDCG@10", {}, reason="the folder holds no plain_qrels.tsv"
             )
@@ -95,11 +96,26 @@ def constraints(
     return Benchmark(home.resolve().name, docs, searches, score, joinings, about)
 
 
-def moved(asks: Sequence[Ask], instructed: Run, plain: Run, *, seed: int = 0) -> Measured:
+def moved(
+    asks: Sequence[Ask],
+    instructed: Run,
+    plain: Run,
+    named: Mapping[str, Collection[str]] | None = None,
+    *,
+    seed: int = 0,
+) -> Measured:
     """Returns the share of instructed queries whose order differs from that without instruction.
 
     The notes ``ignores_the_instruction`` name the queries whose order is the same with and without, and the pairs of
-    queries that differ by their instruction alone and still get one order.
+    queries that differ by their instruction alone and whose judged documents still stand in one order.
+
+    Args:
+        asks: The instructed queries.
+        instructed: The run with instructions.
+        plain: The run without.
+        named: By query, the documents that judgements and violations speak of; two queries of one text are held
+            against each other by these, by all documents where there are none.
+        seed: Seed of the interval.
     """
     per_topic: dict[str, float | None] = {
         ask.query_id: float(list(instructed[ask.query_id]) != list(plain[ask.query_id]))
@@ -109,8 +125,14 @@ def moved(asks: Sequence[Ask], instructed: Run, plain: Run, *, seed: int = 0) ->
     ignored: list[Any] = [query_id for query_id, value in per_topic.items() if not value]
     for number, one in enumerate(asks):
         for two in asks[number + 1 :]:
-            same_query = one.query == two.query and one.instruction != two.instruction
-            if same_query and list(instructed[one.query_id]) == list(instructed[two.query_id]):
+            if one.query != two.query or one.instruction == two.instruction:
+                continue
+            spoken_of = {*(named or {}).get(one.query_id, ()), *(named or {}).get(two.query_id, ())}
+            orders = [
+                [d for d in instructed[ask.query_id] if d in spoken_of or len(spoken_of) < 2]
+                for ask in (one, two)
+            ]
+            if orders[0] == orders[1]:
                 ignored.append([one.query_id, two.query_id])
     return over_topics(
         "moved",
