@@ -259,3 +259,27 @@ def test_levers_follow_the_quotas() -> None:
     for lever, share in QUOTAS.items():
         assert first.count(lever) / 4_000 == pytest.approx(share, abs=0.025)
     assert all(len(set(draw_levers(rng_for(1, n)))) == 3 for n in range(50))
+
+
+def test_copies_of_the_positive_are_never_negatives() -> None:
+    topic = topic_of("Brand new bike.", "Used bike, 21 gears.", " brand  NEW bike. ", " ")
+    judged = json.dumps(
+        {"positive_confirmed": True, "documents": [{"document": 2, "verdict": "convertible"}]}
+    )
+    replies = {
+        "classify": judged,
+        "instruct": pair(),
+        "promote": '{"instruction": "I buy second-hand.", "also_satisfy": []}',
+        "reverse": '{"new_instruction": "I buy second-hand."}',
+    }
+    made = drive("natural_dual_view", topic, replies)
+    assert [list(view.labels.values()) for view in made.views] == [
+        [P, N, X, X],
+        [P, D, X, X],
+        [D, P, X, X],
+    ]
+    made = drive("promoted_negative", topic, replies)
+    assert [list(view.labels.values()) for view in made.views] == [[P, N, X, X], [D, P, X, X]]
+    keep = View("New only.", {"a": P, "b": D, "c": N, "d": N})
+    (view,) = drive("dual_view", topic.with_views([*topic.views, keep]), replies)
+    assert list(view.labels.values()) == [D, P, X, X]

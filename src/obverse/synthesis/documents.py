@@ -43,6 +43,10 @@ class Shown:
         numbers = [str(number) for number in sorted(self.numbers[doc_id] for doc_id in doc_ids)]
         return " and ".join(filter(None, [", ".join(numbers[:-1]), numbers[-1]]))
 
+    def hidden(self, topic: Topic) -> set[str]:
+        """Returns the ids of the documents that are not shown: nothing is known of them, so they are no negatives."""
+        return {doc.doc_id for doc in topic.docs} - self.numbers.keys()
+
     @property
     def note(self) -> dict[str, dict[str, list[int]]]:
         """What a view's origin says about the documents: nothing, or which were cut."""

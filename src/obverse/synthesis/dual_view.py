@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from obverse.records import Label, Topic, View
 from obverse.synthesis.dialogue import Dialogue, Prompt, Rejected, Skip
 from obverse.synthesis.documents import Shown, show
-from obverse.synthesis.labels import instructed_labels
+from obverse.synthesis.labels import instructed_labels, with_ignored
 from obverse.synthesis.levers import check_lever, draw_levers, draw_voice, offer
 from obverse.synthesis.natural_dual_view import natural_dual_view
 from obverse.synthesis.promoted_negative import check_numbers, other_positives, texts
@@ -71,7 +71,7 @@ def dual_view(topic: Topic, rng: Random) -> Dialogue[Topic | list[View]]:
         "asked_for": {"levers": levers, "voice": voice},
         **shown.note,
     }
-    labels = _labels(topic, view, positive, promoted, also)
+    labels = with_ignored(_labels(topic, view, positive, promoted, also), shown.hidden(topic))
     return [View(instruction, labels, origin)]
 
 

@@ -18,6 +18,7 @@ from obverse.synthesis.generated import (
     check_written,
     with_documents,
 )
+from obverse.synthesis.labels import ignoring
 from obverse.synthesis.promoted_negative import texts
 from obverse.synthesis.promptriever import Instruction, typical_words
 from obverse.synthesis.prompts import LONG_INSTRUCTION, POISON, RULES, SYSTEM
@@ -51,6 +52,7 @@ def inf_ir(topic: Topic, rng: Random) -> Dialogue[Topic]:
     """
     shown = show(topic)
     positive = plain_positive(topic, shown)
+    topic = ignoring(topic, shown.hidden(topic))
     number = shown.numbers[positive]
     ask = LONG_INSTRUCTION.format(
         positive=number,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
-from obverse.records import Label, View
+from obverse.records import Label, Topic, View
 
 
 def instructed_labels(
@@ -36,3 +37,13 @@ def with_ignored(labels: Mapping[str, Label], doc_ids: Collection[str]) -> dict[
         doc_id: Label.IGNORE if doc_id in doc_ids and label != Label.POSITIVE else label
         for doc_id, label in labels.items()
     }
+
+
+def ignoring(topic: Topic, doc_ids: Collection[str]) -> Topic:
+    """Returns the topic whose plain view ignores some documents."""
+    if not any(doc_id in view.labels for doc_id in doc_ids for view in topic.views):
+        return topic
+    return topic.with_views(
+        replace(view, labels=with_ignored(view.labels, doc_ids)) if view.is_plain else view
+        for view in topic.views
+    )

@@ -11,11 +11,10 @@ from obverse.records import Label, Topic, View
 from obverse.synthesis.classification import Classified, classify
 from obverse.synthesis.dialogue import Dialogue, Prompt
 from obverse.synthesis.documents import Shown, show
-from obverse.synthesis.labels import instructed_labels
+from obverse.synthesis.labels import ignoring, instructed_labels
 from obverse.synthesis.levers import VOICES, check_lever, draw_levers, offer
 from obverse.synthesis.promoted_negative import (
     check_numbers,
-    cleaned_topic,
     other_positives,
     promoted_labels,
     texts,
@@ -66,7 +65,7 @@ def natural_dual_view(topic: Topic, rng: Random) -> Dialogue[Topic]:
         _check(topic, shown, {promoted, found.positive}, levers),
     )
     keep, promote = said(pair.keep_instruction), said(pair.promote_instruction)
-    cleaned = cleaned_topic(topic, found)
+    cleaned = ignoring(topic, found.false_negatives | shown.hidden(topic))
     also = shown.doc_ids(pair.also_satisfy_promote)
     views = (
         View(

@@ -11,7 +11,7 @@ from obverse.records import Label, Topic, View
 from obverse.synthesis.classification import Classified, classify
 from obverse.synthesis.dialogue import Dialogue, Prompt, Rejected, Skip
 from obverse.synthesis.documents import Shown, show
-from obverse.synthesis.labels import instructed_labels, with_ignored
+from obverse.synthesis.labels import ignoring, instructed_labels
 from obverse.synthesis.levers import check_lever, draw_levers, draw_voice, offer
 from obverse.synthesis.prompts import PROMOTE, RULES, SYSTEM
 from obverse.synthesis.wording import check_instruction, said
@@ -57,7 +57,7 @@ def promoted_negative(topic: Topic, rng: Random) -> Dialogue[Topic]:
         Promotion,
         _check(topic, shown, {promoted, found.positive}, levers),
     )
-    cleaned = cleaned_topic(topic, found)
+    cleaned = ignoring(topic, found.false_negatives | shown.hidden(topic))
     view = View(
         said(answer.instruction),
         promoted_labels(cleaned, found, promoted, shown.doc_ids(answer.also_satisfy)),
@@ -70,21 +70,6 @@ def promoted_negative(topic: Topic, rng: Random) -> Dialogue[Topic]:
         },
     )
     return cleaned.with_views([*cleaned.views, view])
-
-
-def cleaned_topic(topic: Topic, found: Classified) -> Topic:
-    """Returns the topic with its false negatives ignored in the plain view."""
-    return topic.with_views(
-        View(
-            view.instruction,
-            with_ignored(view.labels, found.false_negatives),
-            view.origin,
-            view.checks,
-        )
-        if view.is_plain and found.false_negatives
-        else view
-        for view in topic.views
-    )
 
 
 def promoted_labels(

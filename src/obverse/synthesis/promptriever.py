@@ -11,6 +11,7 @@ from obverse.records import Doc, Label, Topic, View
 from obverse.synthesis.dialogue import Dialogue, Prompt, Rejected, Skip
 from obverse.synthesis.documents import Shown, plain_positive, show
 from obverse.synthesis.generated import Written, as_doc, ask_fits, check_written, with_documents
+from obverse.synthesis.labels import ignoring
 from obverse.synthesis.promoted_negative import texts
 from obverse.synthesis.prompts import LONG_INSTRUCTION, SYSTEM, VIOLATIONS
 from obverse.synthesis.wording import check_instruction, said
@@ -70,6 +71,7 @@ def promptriever(topic: Topic, rng: Random, count: int = 3) -> Dialogue[Topic]:
     """
     shown = show(topic)
     positive = plain_positive(topic, shown)
+    topic = ignoring(topic, shown.hidden(topic))
     style, length = rng.choice(list(STYLES)), rng.choice(list(LENGTHS))
     number = shown.numbers[positive]
     question = LONG_INSTRUCTION.format(
