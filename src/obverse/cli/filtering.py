@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from obverse.cli import app
-from obverse.errors import SettingError
 
 
 @app.command("filter")
@@ -57,6 +56,19 @@ def filter_command(
     replies: Annotated[
         str | None, typer.Option(help="judge: recorded replies instead of an LLM.")
     ] = None,
+    endpoint: Annotated[
+        list[str] | None, typer.Option(help="judge: base URL of an OpenAI-compatible server.")
+    ] = None,
+    judge_model: Annotated[
+        str | None, typer.Option(help="judge: the model's name at the endpoint.")
+    ] = None,
+    local: Annotated[str | None, typer.Option(help="judge: a GGUF file to run here.")] = None,
+    max_concurrency: Annotated[
+        int, typer.Option(help="judge: requests at once per endpoint, at most.")
+    ] = 512,
+    api_key_env: Annotated[
+        str, typer.Option(help="judge: the environment variable that holds the endpoint's key.")
+    ] = "OPENAI_API_KEY",
     run: Annotated[
         str | None, typer.Option(help="judge: the run's folder; by default <out>.judge.run.")
     ] = None,
@@ -87,16 +99,18 @@ def filter_command(
         "same_model": same_model,
     }
     if "judge" in by:
-        settings |= {"llm": _lane(replies), "run_dir": run or f"{out}.judge.run"}
+        from obverse.llm.choosing import lane_named
+
+        llm = lane_named(
+            replies=replies,
+            endpoint=endpoint or [],
+            model=judge_model,
+            local=local,
+            max_concurrency=max_concurrency,
+            api_key_env=api_key_env,
+        )
+        settings |= {"llm": llm, "run_dir": run or f"{out}.judge.run"}
     filter_file(topics, out, by, **settings)
-
-
-def _lane(replies: str | None) -> Any:
-    from obverse.llm.recorded import RecordedReplies
-
-    if replies is None:
-        raise SettingError("the judge has no LLM", fix="Give --replies FILE")
-    return RecordedReplies(replies)
 
 
 @app.command("swap")
