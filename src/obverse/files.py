@@ -11,12 +11,12 @@ import gzip
 import io
 import json
 import os
-import re
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,10 +26,9 @@ from obverse.errors import InputError, MissingExtra
 from obverse.records import Doc, Topic, topic_from_json, topic_to_json
 
 BOM = b"\xef\xbb\xbf"
-_FIRST_OF_MARKS = (b"\xef", b"\xff", b"\xfe", b"\x00")
+_BLOCK = 1 << 20
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_KEY = re.compile(rb'(?<!\\)"\s*:')
 
 
 @contextlib.contextmanager
@@ -154,27 +153,46 @@ def read_lines(
         InputError: If the file is missing, damaged, or UTF-16 or UTF-32.
     """
     facts = LineFacts() if facts is None else facts
+    number = 0
     with open_bytes(path) as stream:
-        number = 0
-        for number, raw in enumerate(stream, start=1):
-            line = raw.removesuffix(b"\n")
-            if line.endswith(b"\r"):
-                line = line.rstrip(b"\r")
-                facts.returned(number)
-            if line.startswith(_FIRST_OF_MARKS):
-                if line.startswith(BOM):
-                    line = line.removeprefix(BOM)
-                    facts.mark(number)
-                elif number == 1 and line.startswith(_WIDE_MARKS):
-                    raise InputError(
-                        "is UTF-16 or UTF-32 text",
-                        where=os.fspath(path),
-                        fix="Save it as UTF-8: iconv -f UTF-16 -t UTF-8",
-                    )
-            if (not line or line.isspace()) and not blank:
-                facts.skipped(number)
-                continue
-            yield number, line
+        for lines, odd in _blocks(stream):
+            for raw in lines:
+                number += 1
+                line = _cleaned(raw, number, facts, path) if odd else raw
+                if (not line or line.isspace()) and not blank:
+                    facts.skipped(number)
+                else:
+                    yield number, line
+
+
+def _blocks(stream: IO[bytes]) -> Iterator[tuple[list[bytes], bool]]:
+    """Yields the lines of blocks, and whether a block holds a CR or what may be a byte-order mark."""
+    rest, odd = b"", True  # the first line may begin with a mark
+    while block := stream.read(_BLOCK):
+        odd = odd or b"\r" in block or BOM in block
+        lines = (rest + block).split(b"\n")
+        rest = lines.pop()
+        if lines:
+            yield lines, odd or lines[0].endswith(b"\r") or lines[0].startswith(BOM)
+            odd = False
+    if rest:
+        yield [rest], True
+
+
+def _cleaned(line: bytes, number: int, facts: LineFacts, path: str | os.PathLike[str]) -> bytes:
+    if line.endswith(b"\r"):
+        line = line.rstrip(b"\r")
+        facts.returned(number)
+    if line.startswith(BOM):
+        line = line.removeprefix(BOM)
+        facts.mark(number)
+    elif number == 1 and line.startswith(_WIDE_MARKS):
+        raise InputError(
+            "is UTF-16 or UTF-32 text",
+            where=os.fspath(path),
+            fix="Save it as UTF-8: iconv -f UTF-16 -t UTF-8",
+        )
+    return line
 
 
 def read_json_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, Any]]:
@@ -293,7 +311,7 @@ def may_repeat_keys(line: bytes, value: Any) -> bool:
 
     True also for some lines that hold none; a closer look costs a second parse.
     """
-    return key_count(value) != len(_KEY.findall(line))
+    return key_count(value) != line.count(b'":') - line.count(b'\\":')
 
 
 def key_count(value: Any) -> int:
@@ -440,36 +458,65 @@ def _parquet_schema(pa: Any) -> Any:
 
 
 def _write_parquet(
-    path: str | os.PathLike[str], topics: Iterable[Topic], rows_per_group: int = 2_000
+    path: str | os.PathLike[str], topics: Iterable[Topic], rows_per_group: int = 5_000
 ) -> int:
     pa = parquet()
     schema, count = _parquet_schema(pa), 0
-    with (
-        whole_file(path) as stream,
-        pa.parquet.ParquetWriter(stream, schema, compression="zstd") as writer,
-    ):
-        batch: list[dict[str, Any]] = []
-        for topic in topics:
-            count += 1
-            batch.append(_to_arrow(topic))
-            if len(batch) == rows_per_group:
-                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
-                batch = []
-        if batch:
-            writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+    # A large dictionary page stores a document that many topics share once for each group of rows.
+    settings = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 28}
+    rest = iter(topics)
+    with whole_file(path) as stream, pa.parquet.ParquetWriter(stream, schema, **settings) as writer:
+        while batch := list(islice(rest, rows_per_group)):
+            count += len(batch)
+            writer.write_table(_arrow_table(pa, schema, batch))
     return count
 
 
-def _to_arrow(topic: Topic) -> dict[str, Any]:
-    row = topic_to_json(topic)
-    row.setdefault("docs", [])
-    for view in row["views"]:
-        view["labels"] = list(view["labels"].items())
-        view["origin"], view["checks"] = (
-            to_json(view["origin"]).decode(),
-            to_json(view["checks"]).decode(),
-        )
-    return row
+def _arrow_table(pa: Any, schema: Any, topics: list[Topic]) -> Any:
+    docs = [doc for topic in topics for doc in topic.docs]
+    views = [view for topic in topics for view in topic.views]
+    labels = [view.labels for view in views]
+    doc_columns = [[d.doc_id for d in docs], [d.title for d in docs], [d.text for d in docs]]
+    doc_type, view_type = (
+        schema.field("docs").type.value_type,
+        schema.field("views").type.value_type,
+    )
+    label_column = pa.MapArray.from_arrays(
+        _offsets(labels),
+        pa.array([doc_id for each in labels for doc_id in each], pa.string()),
+        pa.array([str(label) for each in labels for label in each.values()], pa.string()),
+    )
+    view_columns = [
+        pa.array([view.instruction for view in views], pa.string()),
+        label_column,
+        pa.array([to_json(view.origin).decode() for view in views], pa.string()),
+        pa.array([to_json(view.checks).decode() for view in views], pa.string()),
+    ]
+    columns = [
+        pa.array([topic.topic_id for topic in topics], pa.string()),
+        pa.array([topic.query for topic in topics], pa.string()),
+        pa.ListArray.from_arrays(
+            _offsets([topic.docs for topic in topics]),
+            pa.StructArray.from_arrays(
+                [pa.array(column, pa.string()) for column in doc_columns], fields=list(doc_type)
+            ),
+        ),
+        pa.ListArray.from_arrays(
+            _offsets([topic.views for topic in topics]),
+            pa.StructArray.from_arrays(view_columns, fields=list(view_type)),
+        ),
+    ]
+    return pa.Table.from_arrays(
+        [column.cast(field.type) for column, field in zip(columns, schema, strict=True)],
+        schema=schema,
+    )
+
+
+def _offsets(parts: Iterable[Sized]) -> list[int]:
+    offsets = [0]
+    for part in parts:
+        offsets.append(offsets[-1] + len(part))
+    return offsets
 
 
 def _read_parquet(name: str) -> Iterator[tuple[int, Any]]:

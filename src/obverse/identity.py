@@ -6,16 +6,15 @@ Only comparisons use the normalised form; stored texts are never rewritten.
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
-
-_SPACE = re.compile(r"\s+")
 
 
 def normalised(text: str) -> str:
     """Returns the text as compared: NFKC, case-folded, runs of white space as one blank, trimmed."""
+    if text.isascii():
+        return " ".join(text.lower().split())
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return _SPACE.sub(" ", unicodedata.normalize("NFKC", folded)).strip()
+    return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
 def text_uid(text: str) -> int:
@@ -39,4 +38,4 @@ def same_text_rule(a: str, b: str) -> str | None:
 
 
 def _loose(text: str) -> str:
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", text).casefold()).strip()
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 
 _WORDS = {
     "English": "the of and is are was with for that this from have which not you it be as on by",
@@ -20,7 +21,7 @@ for _language, _words in _WORDS.items():
         _OF_WORD.setdefault(_word, []).append(_language)
 
 
-def language(text: str, most: int = 600) -> str | None:
+def language(text: str, most: int = 300) -> str | None:
     """Returns the script of a text, or its language for Latin script; None where it is too short to tell.
 
     Latin languages are told by their small words; a text needs three of them, and twice as many as of the next.
@@ -28,30 +29,29 @@ def language(text: str, most: int = 600) -> str | None:
     text = text[:most]
     if text.isascii():
         return _latin(text)
-    scripts = Counter(_script(char) for char in text if char.isalpha())
+    scripts = Counter(map(_script, filter(str.isalpha, text)))
     if sum(scripts.values()) < 10:
         return None
     script, count = scripts.most_common(1)[0]
-    if count < 0.6 * sum(scripts.values()):
-        return None
     if script in ("CJK", "HIRAGANA", "KATAKANA"):
         return "Japanese" if scripts["HIRAGANA"] + scripts["KATAKANA"] else "Chinese"
+    if count < 0.6 * sum(scripts.values()):
+        return None
     return _latin(text) if script == "LATIN" else script.capitalize()
 
 
+@lru_cache(maxsize=50_000)
 def _script(char: str) -> str:
     return unicodedata.name(char, "UNKNOWN").split()[0]
 
 
 def _latin(text: str) -> str | None:
-    counts = Counter(
-        name
-        for word in text.lower().split()
-        for name in _OF_WORD.get(word.strip(".,;:!?()\"'"), ())
-    )
+    counts: dict[str, int] = {}
+    for word in text.lower().split():
+        for name in _OF_WORD.get(word, ()):
+            counts[name] = counts.get(name, 0) + 1
     if not counts:
         return None
-    ranked = counts.most_common(2)
-    first, count = ranked[0]
-    second = ranked[1][1] if len(ranked) > 1 else 0
-    return first if count >= 3 and count >= 2 * second else None
+    first = max(counts, key=counts.__getitem__)
+    count = counts.pop(first)
+    return first if count >= 3 and count >= 2 * max(counts.values(), default=0) else None

@@ -55,7 +55,8 @@ def type_name(value: Any) -> str | None:
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
-        inside = {type_name(item) for item in value} - {None}
+        samples = {type(item): item for item in value}
+        inside = {type_name(item) for item in samples.values()} - {None}
         if not inside:
             return None
         names = sorted(str(name).split()[-1] + "s" for name in inside)

@@ -12,8 +12,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from obverse.read.faults import Findings
 from obverse.read.gathering import CLICKED, NEGATIVE, NO_POSITION, POSITIVE, Judgements
 
@@ -51,33 +49,41 @@ class RuleJudge:
     negatives: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, found: Judgements) -> dict[int, int]:
-        clicked = dict.fromkeys(found.docs[found.kinds == CLICKED].tolist())
+        clicked = dict.fromkeys(
+            doc for doc, kind in zip(found.docs, found.kinds, strict=True) if kind == CLICKED
+        )
         if not clicked:
             return {}
-        kinds = dict.fromkeys(clicked, POSITIVE)
         self.queries += 1
         self.clicked += len(clicked)
-        unclicked = found.kinds != CLICKED
-        self.positions |= bool((found.positions != NO_POSITION).any())
-        self.shown += int(unclicked.sum())
-        within = unclicked & _within(found, self.rule.max_position)
-        examined = _examined(found)
-        steps = {
-            "all": unclicked,
-            "examined": unclicked & examined,
-            "in force": within & (examined if self.rule.name == "examined" else True),
-        }
-        chosen: dict[int, int] = {}
-        for name, mask in steps.items():
-            counts = Counter(doc for doc in found.docs[mask].tolist() if doc not in clicked)
-            if name == "in force":
-                counts = Counter(
-                    {d: n for d, n in counts.items() if n >= self.rule.min_impressions}
-                )
-                chosen = dict(counts)
+        last = _last_clicks(found)
+        everything: Counter[int] = Counter()
+        examined: Counter[int] = Counter()
+        chosen: Counter[int] = Counter()
+        limit, strict = self.rule.max_position, self.rule.name == "examined"
+        for doc, kind, position, session in zip(
+            found.docs, found.kinds, found.positions, found.sessions, strict=True
+        ):
+            placed = position != NO_POSITION
+            self.positions |= placed
+            if kind == CLICKED:
+                continue
+            self.shown += 1
+            if doc in clicked:
+                continue
+            everything[doc] += 1
+            above = placed and position < last.get(session, NO_POSITION)
+            if above:
+                examined[doc] += 1
+            if (above or not strict) and (limit is None or (placed and position <= limit)):
+                chosen[doc] += 1
+        if self.rule.min_impressions > 1:
+            least = self.rule.min_impressions
+            chosen = Counter({doc: times for doc, times in chosen.items() if times >= least})
+        for name, counts in (("all", everything), ("examined", examined), ("in force", chosen)):
             self.with_negatives[name] += bool(counts)
             self.negatives[name] += len(counts)
-        return kinds | dict.fromkeys(chosen, NEGATIVE)
+        return dict.fromkeys(clicked, POSITIVE) | dict.fromkeys(chosen, NEGATIVE)
 
     def table(self) -> list[str]:
         """Returns lines that say how many queries and negatives each rule keeps."""
@@ -104,20 +110,10 @@ def kept_by_rule(rule: ClickRule, findings: Findings) -> RuleJudge:
     return RuleJudge(rule, findings)
 
 
-def _within(found: Judgements, max_position: int | None) -> Any:
-    if max_position is None:
-        return np.ones(len(found.docs), dtype=bool)
-    return (found.positions != NO_POSITION) & (found.positions <= max_position)
-
-
-def _examined(found: Judgements) -> Any:
-    """Whether each document stands above the last click of its session; without a position, never."""
+def _last_clicks(found: Judgements) -> dict[int, int]:
+    """The position of each session's last click; rows of one session may stand in any order."""
     last: dict[int, int] = {}
-    placed = found.positions != NO_POSITION
-    clicks = placed & (found.kinds == CLICKED)
-    for session, position in zip(
-        found.sessions[clicks].tolist(), found.positions[clicks].tolist(), strict=True
-    ):
-        last[session] = max(last.get(session, NO_POSITION), position)
-    limits = np.array([last.get(session, NO_POSITION) for session in found.sessions.tolist()])
-    return placed & (found.positions < limits) if len(limits) else placed
+    for kind, position, session in zip(found.kinds, found.positions, found.sessions, strict=True):
+        if kind == CLICKED and position > last.get(session, NO_POSITION):
+            last[session] = position
+    return last

@@ -14,15 +14,29 @@ from typing import Any
 from obverse.errors import SettingError
 from obverse.read.click_rules import ClickRule, kept_by_rule
 from obverse.read.faults import Findings
+from obverse.read.flat_rows import FlatRows
 from obverse.read.gathering import CLICKED, NO_POSITION, SHOWN, Gathering
 from obverse.read.passages import ID_KEYS, TEXT_KEYS, passages
-from obverse.read.query_rows import instruction_of, query_of, start_row
+from obverse.read.query_rows import ID_KEYS as QUERY_ID_KEYS
+from obverse.read.query_rows import QUERY_KEYS, instruction_of, query_of, start_row
 from obverse.read.rows import rows
 from obverse.records import Topic
 
 CLICKED_KEYS = ("clicked", "clicks", "positives", "positive", "pos")
 SHOWN_KEYS = ("shown", "negatives", "negative", "neg", "not_clicked")
 IMPRESSION_KEYS = ("impressions", "results")
+_FLAT_NAMES = {
+    "query": QUERY_KEYS,
+    "topic_id": QUERY_ID_KEYS,
+    "doc_id": ID_KEYS,
+    "text": TEXT_KEYS,
+    "title": ("title",),
+    "clicked": CLICKED_KEYS,
+    "lists": IMPRESSION_KEYS + SHOWN_KEYS,
+    "position": ("position", "rank"),
+    "session": ("session_id",),
+    "time": ("timestamp", "time"),
+}
 RULES = ("auto", "examined", "all")
 _YES = {"1", "true", "yes", "y", "t", "1.0"}
 _NO = {"0", "false", "no", "n", "f", "", "0.0", "none", "null"}
@@ -59,7 +73,10 @@ def read_clicks(
         raise SettingError(f"cannot merge by {merge!r}", fix="Use query_id or query")
     gathering = Gathering(findings, "clicks")
     sessions: dict[Any, int] = {}
+    flat = FlatRows(gathering, _FLAT_NAMES, sessions)
     for line, row in rows(path, findings, columns=columns, quoting=quoting):
+        if flat.add(line, row):
+            continue
         topic = start_row(gathering, line, row, by_query=merge == "query")
         if topic is None:
             continue

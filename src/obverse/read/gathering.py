@@ -5,6 +5,7 @@ Two million judgements take about 40 MB, and an id about 150 bytes; texts go to 
 
 from __future__ import annotations
 
+import mmap
 import tempfile
 import weakref
 from array import array
@@ -39,9 +40,10 @@ class Documents:
         self._numbers: dict[str, int] = {}
         self._ids: list[str] = []
         self._hashes = array("q")
+        self._uids = array("q")
         self._starts = array("q", [0])
         self._title_sizes = array("i")
-        self._read = False
+        self._view: mmap.mmap | None = None
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -49,7 +51,7 @@ class Documents:
     def number(self, passage: Passage, line: int, field: str) -> int:
         """Returns the document's number; a second text under one id becomes a document of its own."""
         doc_id, title, text = passage
-        mark = hash(text) if not title else hash((title, text))
+        mark = hash((title, text)) if title else hash(text)
         found = self._numbers.get(doc_id)
         if found is None:
             return self._add(passage, mark, line, field)
@@ -80,31 +82,33 @@ class Documents:
         self._numbers[doc_id] = number
         self._ids.append(doc_id)
         self._hashes.append(mark)
-        head = title.encode("utf-8", "surrogatepass")
-        body = text.encode("utf-8", "surrogatepass")
-        self._file.write(head)
-        self._file.write(body)
-        self._title_sizes.append(len(head))
+        whole = (title + text).encode("utf-8", "surrogatepass")
+        self._file.write(whole)
+        self._uids.append(0)
+        self._title_sizes.append(len(title))
         if len(text) > HUGE:
             note_huge(self._findings, doc_id, len(text), line, field)
-        self._starts.append(self._starts[-1] + len(head) + len(body))
+        self._starts.append(self._starts[-1] + len(whole))
         if self._findings.inspector is not None:
             self._findings.inspector.document(doc_id, title, text, line, field)
         return number
 
     def doc(self, number: int) -> Doc:
         """Returns a document. Once one was read, no more are added."""
-        if not self._read:
+        if self._view is None:
             self._file.flush()
-            self._read = True
-        self._file.seek(self._starts[number])
-        raw = self._file.read(self._starts[number + 1] - self._starts[number])
+            self._view = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        start = self._starts[number]
+        text = str(self._view[start : self._starts[number + 1]], "utf-8", "surrogatepass")
         cut = self._title_sizes[number]
-        return Doc(
-            self._ids[number],
-            raw[cut:].decode("utf-8", "surrogatepass"),
-            raw[:cut].decode("utf-8", "surrogatepass"),
-        )
+        return Doc(self._ids[number], text[cut:], text[:cut])
+
+    def uid(self, number: int, doc: Doc) -> int:
+        """Returns the content hash of a document, worked out once."""
+        uid = self._uids[number]
+        if not uid:
+            uid = self._uids[number] = text_uid(full_text(doc))
+        return uid
 
     def doc_id(self, number: int) -> str:
         return self._ids[number]
@@ -112,16 +116,16 @@ class Documents:
 
 @dataclass(slots=True)
 class Judgements:
-    """The judgements of one view, in the order in which they were read; arrays of the same length.
+    """The judgements of one view, in the order in which they were read; lists of the same length.
 
     ``kinds`` holds CLICKED or SHOWN in a click log, else one of NEGATIVE, POSITIVE, INSTRUCTION_NEGATIVE, IGNORE.
     """
 
-    docs: NDArray[np.int32]
-    kinds: NDArray[np.int8]
-    positions: NDArray[np.int32]
-    sessions: NDArray[np.int32]
-    lines: NDArray[np.int32]
+    docs: list[int]
+    kinds: list[int]
+    lines: list[int]
+    positions: list[int]
+    sessions: list[int]
 
 
 Judge = Callable[[Judgements], dict[int, int]]
@@ -131,7 +135,7 @@ Judge = Callable[[Judgements], dict[int, int]]
 def plain_judge(found: Judgements) -> dict[int, int]:
     """Returns the kinds as given; a positive outweighs whatever else the document is called."""
     kinds: dict[int, int] = {}
-    for doc, kind in zip(found.docs.tolist(), found.kinds.tolist(), strict=True):
+    for doc, kind in zip(found.docs, found.kinds, strict=True):
         if kinds.get(doc) != POSITIVE:
             kinds[doc] = kind
     return kinds
@@ -153,9 +157,7 @@ class Gathering:
         self._views: dict[tuple[int, str], int] = {}
         self._view_topics = array("i")
         self._instructions: list[str] = []
-        self._view, self._doc = array("i"), array("i")
-        self._kind, self._position, self._session = array("b"), array("i"), array("i")
-        self._line = array("i")
+        self._events = array("i")
         self._reasons: dict[int, str] = {}
         self._times: dict[int, float] = {}
         self.positive_field, self.negative_field = "positive", "negative"
@@ -182,6 +184,15 @@ class Gathering:
         self._rows[number] += 1
         return number
 
+    def topic_of_query(self, query: str, line: int) -> int:
+        """Returns the number of the topic of a query's text, and counts one row to it."""
+        name = query_id(query)
+        return self.topic(name, name, query, line)
+
+    def another_row(self, topic: int) -> None:
+        """Counts one more row to a topic."""
+        self._rows[topic] += 1
+
     def view(self, topic: int, instruction: str) -> int:
         """Returns the number of the topic's view under an instruction."""
         key = (topic, instruction)
@@ -202,12 +213,12 @@ class Gathering:
         session: int = 0,
     ) -> None:
         """Adds one judgement, with the line where it stands."""
-        self._view.append(view)
-        self._doc.append(doc)
-        self._kind.append(kind)
-        self._position.append(position)
-        self._session.append(session)
-        self._line.append(line)
+        self._events.extend((view, doc, kind, line, position, session))
+
+    @property
+    def _table(self) -> NDArray[np.int32]:
+        """View, doc, kind, line, position, session: one row for each judgement, ``[n, 6]``."""
+        return np.frombuffer(self._events, dtype=np.int32).reshape(-1, 6)
 
     def seen(self, topic: int, time: float) -> None:
         """Remembers when the topic was last seen, in seconds since 1970."""
@@ -219,7 +230,7 @@ class Gathering:
 
     @property
     def has_positions(self) -> bool:
-        return bool((np.asarray(self._position) >= 0).any()) if self._position else False
+        return bool((self._table[:, 4] != NO_POSITION).any())
 
     @property
     def clicks_everywhere(self) -> dict[int, frozenset[int]]:
@@ -231,8 +242,8 @@ class Gathering:
         shared = {view: views for views in groups.values() if len(views) > 1 for view in views}
         if not shared:
             return {}
-        views, docs = np.asarray(self._view), np.asarray(self._doc)
-        clicked = np.asarray(self._kind) == POSITIVE
+        views, docs, kinds = self._table[:, 0], self._table[:, 1], self._table[:, 2]
+        clicked = kinds == POSITIVE
         of_view: dict[int, set[int]] = {}
         for view, doc in zip(views[clicked].tolist(), docs[clicked].tolist(), strict=True):
             if view in shared:
@@ -259,28 +270,20 @@ class Gathering:
                 yield made
 
     def _grouped(self) -> Iterator[tuple[int, list[tuple[int, Judgements]]]]:
-        views = np.asarray(self._view, dtype=np.int32)
         view_topics = np.asarray(self._view_topics, dtype=np.int32)
-        order = np.lexsort((views, view_topics[views])) if len(views) else views
-        sorted_views = views[order]
-        docs, kinds = np.asarray(self._doc)[order], np.asarray(self._kind)[order]
-        positions, sessions = np.asarray(self._position)[order], np.asarray(self._session)[order]
-        lines = np.asarray(self._line)[order]
-        starts = np.searchsorted(view_topics[sorted_views], np.arange(len(self._queries) + 1))
-        for topic in range(len(self._queries)):
-            low, high = int(starts[topic]), int(starts[topic + 1])
-            inside = sorted_views[low:high]
-            cuts = [low, *(np.flatnonzero(np.diff(inside)) + low + 1).tolist(), high]
+        table = self._table
+        topics = view_topics[table[:, 0]]
+        table = table[np.lexsort((table[:, 0], topics))]
+        starts = np.searchsorted(np.sort(topics), np.arange(len(self._queries) + 1)).tolist()
+        for topic, (low, high) in enumerate(pairwise(starts)):
+            columns = table[low:high].T.tolist()
+            views = columns[0]
+            cuts = [n for n in range(1, len(views)) if views[n] != views[n - 1]]
             yield (
                 topic,
                 [
-                    (
-                        int(sorted_views[a]),
-                        Judgements(
-                            docs[a:b], kinds[a:b], positions[a:b], sessions[a:b], lines[a:b]
-                        ),
-                    )
-                    for a, b in pairwise(cuts)
+                    (views[a], Judgements(*(column[a:b] for column in columns[1:])))
+                    for a, b in pairwise([0, *cuts, len(views)])
                     if b > a
                 ],
             )
@@ -346,11 +349,11 @@ class Gathering:
         positive = [doc for doc, kind in kinds.items() if kind == POSITIVE]
         if not positive:
             return kinds
-        uids = {text_uid(full_text(docs[doc])): doc for doc in positive}
+        uids = {self.documents.uid(doc, docs[doc]): doc for doc in positive}
         labels: dict[int, int] = {}
         for doc, kind in kinds.items():
             if kind in (NEGATIVE, INSTRUCTION_NEGATIVE):
-                twin = uids.get(text_uid(full_text(docs[doc])))
+                twin = uids.get(self.documents.uid(doc, docs[doc]))
                 if twin is not None:
                     self._note_twin(topic_id, _line_of(doc, found), docs[twin], docs[doc])
                     continue
@@ -386,7 +389,11 @@ class Gathering:
 
 def _line_of(doc: int, found: Judgements) -> int:
     """The line where a view's document was judged otherwise than positive."""
-    return int(found.lines[(found.docs == doc) & (found.kinds != POSITIVE)][0])
+    return next(
+        line
+        for line, judged, kind in zip(found.lines, found.docs, found.kinds, strict=True)
+        if judged == doc and kind != POSITIVE
+    )
 
 
 def _mark_instruction_negatives(labels: dict[int, int], positives: set[int]) -> None:

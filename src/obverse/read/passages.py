@@ -9,7 +9,7 @@ from typing import Any
 
 from obverse.read.faults import Findings
 
-ID_KEYS = ("doc_id", "id", "_id", "docid", "document_id", "pid", "docno")
+ID_KEYS = ("id", "doc_id", "_id", "docid", "document_id", "pid", "docno")
 TEXT_KEYS = ("text", "contents", "content", "passage", "body", "document", "document_text")
 TITLE_KEYS = ("title", "headline", "name")
 
@@ -59,12 +59,10 @@ def passages(
 def _from_object(
     item: Mapping[str, Any], field: str, number: int, line: int, findings: Findings
 ) -> Passage | str:
-    text: Any = item.get("text")
-    if text is None and "text" not in item:
-        text = _first(item, TEXT_KEYS, _MISSING)
-    title: Any = item.get("title")
-    if title is None and "title" not in item:
-        title = _first(item, TITLE_KEYS, "")
+    keys = tuple(item)
+    names = _NAMES.get(keys) or _names(keys)
+    text: Any = item[names[1]] if names[1] else _MISSING
+    title: Any = item[names[2]] if names[2] else ""
     if type(title) is not str:
         title = (
             "" if title is None else _said_string(title, f"{field}[{number}].title", line, findings)
@@ -77,9 +75,7 @@ def _from_object(
             return "missing"
         if not (text.strip() or title.strip()):
             return "blank"
-    doc_id: Any = item.get("id")
-    if doc_id is None:
-        doc_id = _first(item, ID_KEYS, None)
+    doc_id: Any = item[names[0]] if names[0] else None
     if type(doc_id) is not str or not doc_id:
         doc_id = string_id(doc_id, f"{field}[{number}].id", line, findings)
     return doc_id or text_id(title, text), title, text
@@ -168,11 +164,19 @@ def text_id(title: str, text: str) -> str:
     return f"text-{digest}"
 
 
-def _first(item: Mapping[str, Any], keys: tuple[str, ...], default: Any) -> Any:
-    for key in keys:
-        if key in item:
-            return item[key]
-    return default
+_NAMES: dict[tuple[str, ...], tuple[str, str, str]] = {}
+"""Which keys hold id, text and title, by an object's keys: files have few sets of them."""
+
+
+def _names(keys: tuple[str, ...]) -> tuple[str, str, str]:
+    found = tuple(
+        next((name for name in names if name in keys), "")
+        for names in (ID_KEYS, TEXT_KEYS, TITLE_KEYS)
+    )
+    if len(_NAMES) > 10_000:
+        _NAMES.clear()
+    _NAMES[keys] = made = (found[0], found[1], found[2])
+    return made
 
 
 def _start(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +55,22 @@ def rows(
         found = json_rows(path, findings)
     else:
         found = delimited_rows(path, findings, delimiter=kind, quoting=quoting)
-    count = 0
-    for count, (line, row) in enumerate(renamed(found, columns or {}, findings), start=1):  # noqa: B007
-        if findings.inspector is not None:
-            findings.inspector.row(line, row)
-        yield line, row
+    found = renamed(found, columns, findings) if columns else found
+    first = next(found, None)
+    if first is not None:
+        yield from _watched(chain((first,), found), findings)
     findings.close_lines()
-    if not count:
+    if first is None:
         findings.wrong("empty_file", None, None, "holds no row", "Give a file with rows")
+
+
+def _watched(found: Rows, findings: Findings) -> Rows:
+    if findings.inspector is None:
+        yield from found
+        return
+    for line, row in found:
+        findings.inspector.row(line, row)
+        yield line, row
 
 
 def table_kind(path: str | os.PathLike[str]) -> str:

@@ -1,0 +1,133 @@
+"""How fast, and in how much memory, data come in: obverse beside pandas and datasets, each in its own process.
+
+Made-up files: a click log (flat impressions, one a row) and Promptriever-shaped rows with 30 negatives. Each tool
+reads its file; obverse also groups, checks every row, and writes topics as Parquet. Run:
+
+    python benchmarks/data_speed.py --clicks 2000000 --rows 100000
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+WORDS = [
+    "".join(random.Random(n).choices("abcdefghijklmnopqrstuvwxyz", k=2 + n % 9))
+    for n in range(8_000)
+]
+
+
+def text(rng: random.Random, words: int) -> str:
+    """Returns words drawn so that some are frequent."""
+    return " ".join(WORDS[int(len(WORDS) * rng.random() ** 3)] for _ in range(words))
+
+
+def make_clicks(path: Path, rows: int) -> None:
+    """Writes flat impressions: ten shown documents a query, some of them clicked."""
+    rng = random.Random(0)
+    docs = [(f"d{n}", text(rng, 25)) for n in range(min(200_000, rows // 8))]
+    with path.open("w") as stream:
+        for number in range(rows):
+            query = number // 10
+            doc_id, body = docs[rng.randrange(len(docs))]
+            row = {
+                "session_id": f"s{query}",
+                "query": f"{WORDS[query % 8_000]} {WORDS[query * 7 % 7_919]} {query % 97_000}",
+                "doc_id": doc_id,
+                "text": body,
+                "position": number % 10 + 1,
+                "clicked": rng.random() < 0.15,
+                "timestamp": 1_700_000_000 + number,
+            }
+            stream.write(json.dumps(row) + "\n")
+
+
+def make_promptriever(path: Path, rows: int) -> None:
+    """Writes rows with one positive, 30 negatives and, every other row, an instruction with new negatives."""
+    rng = random.Random(1)
+    docs = [
+        {"docid": str(n), "title": "", "text": text(rng, 55)}
+        for n in range(min(300_000, 10 * rows))
+    ]
+    with path.open("w") as stream:
+        for number in range(rows):
+            query = f"{WORDS[number // 2 % 8_000]} {WORDS[number // 2 * 3 % 7_919]} {number // 2}"
+            instruction = text(rng, 40) if number % 2 else ""
+            row = {
+                "query_id": str(number // 2) + ("-instruct" if number % 2 else ""),
+                "query": f"{query} {instruction}".strip(),
+                "only_query": query,
+                "only_instruction": instruction,
+                "has_instruction": bool(instruction),
+                "positive_passages": [docs[rng.randrange(len(docs))]],
+                "negative_passages": [docs[rng.randrange(len(docs))] for _ in range(30)],
+                "new_negatives": [docs[rng.randrange(len(docs))] for _ in range(3 * (number % 2))],
+            }
+            stream.write(json.dumps(row) + "\n")
+
+
+CODE = {
+    "obverse read": "from obverse.read import read, Findings\n"
+    "print(sum(1 for _ in read(path, findings=Findings())))",
+    "obverse read to Parquet": "from obverse.read.reading import read_file\n"
+    "print(read_file(path, out + '/topics.parquet').rows)",
+    "obverse check": "from obverse.check import check\nprint(check(path).rows)",
+    "pandas": "import pandas\nprint(len(pandas.read_json(path, lines=True)))",
+    "datasets": "import datasets\n"
+    "print(len(datasets.load_dataset('json', data_files=path, split='train', cache_dir=out)))",
+}
+
+
+def measure(code: str, path: Path, out: Path) -> tuple[float, float]:
+    """Returns seconds and the most memory in MB of a process of its own."""
+    prelude = f"path, out = {str(path)!r}, {str(out)!r}\n"
+    start = time.perf_counter()
+    child = subprocess.run(
+        [sys.executable, "-c", prelude + code + _PEAK], capture_output=True, text=True
+    )
+    seconds = time.perf_counter() - start
+    if child.returncode:
+        print(child.stderr[-500:], file=sys.stderr)
+        return seconds, float("nan")
+    return seconds, float(child.stdout.split()[-1])
+
+
+_PEAK = "\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clicks", type=int, default=200_000, help="Rows of the click log.")
+    parser.add_argument("--rows", type=int, default=10_000, help="Promptriever-shaped rows.")
+    parser.add_argument("--tools", default=",".join(CODE), help="Which to run.")
+    given = parser.parse_args()
+    print("| file | tool | seconds | MB/s | peak MB |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, make, rows in (
+            ("clicks", make_clicks, given.clicks),
+            ("promptriever", make_promptriever, given.rows),
+        ):
+            if not rows:
+                continue
+            path = Path(folder) / f"{name}.jsonl"
+            make(path, rows)
+            size = path.stat().st_size / 1e6
+            for tool in given.tools.split(","):
+                seconds, peak = measure(CODE[tool], path, Path(folder))
+                label = f"{name}, {rows:,} rows, {size:,.0f} MB"
+                print(f"| {label} | {tool} | {seconds:.1f} | {size / seconds:.0f} | {peak:,.0f} |")
+            path.unlink()
+
+
+if __name__ == "__main__":
+    print(
+        f"memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB"
+    )
+    main()
