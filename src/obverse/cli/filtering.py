@@ -33,7 +33,9 @@ def filter_command(
     max_sentences: Annotated[int, typer.Option(help="rule: the most sentences of one.")] = 12,
     against: Annotated[
         list[str] | None,
-        typer.Option(help="leak: a topics benchmark, topics file or BEIR folder; repeatable."),
+        typer.Option(
+            help="leak: a topics benchmark, topics file, BEIR folder, or NAME=PLACE as in evaluate; repeatable."
+        ),
     ] = None,
     levels: Annotated[
         str, typer.Option(help="leak: which of id,text,ngram,embedding.")
@@ -88,7 +90,7 @@ def filter_command(
         "near_documents": near_documents,
         "max_words": max_words,
         "max_sentences": max_sentences,
-        "against": against or [],
+        "against": [_test_set(place) for place in against or []],
         "levels": [level.strip() for level in levels.split(",")],
         "closeness": closeness,
         "ratio": ratio,
@@ -111,6 +113,22 @@ def filter_command(
         )
         settings |= {"llm": llm, "run_dir": run or f"{out}.judge.run"}
     filter_file(topics, out, by, **settings)
+
+
+def _test_set(place: str) -> Any:
+    """A public benchmark gives its queries and instructions; folders of topics or BEIR their documents too."""
+    from pathlib import Path
+
+    if "=" not in place or Path(place).exists():
+        return place
+    from obverse.benchmarks.named import load_benchmark
+    from obverse.filters.leak import HeldOut
+
+    tests = HeldOut(place)
+    for search in load_benchmark(place).searches:
+        for ask in search.asks:
+            tests.add_query(ask.query, *filter(None, [ask.instruction]))
+    return tests
 
 
 @app.command("swap")

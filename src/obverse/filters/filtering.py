@@ -116,7 +116,7 @@ def filter_file(
     write_topics(out, left.watch(_gains(filtered, gains)))
     gains += [row["gain"] for row in drops.rows if "gain" in row]
     parameters = {
-        "by": list(by),
+        "by": [_name(one) for one in by],
         **{key: _plain(value) for key, value in settings.items()},
         "yield": yields.rows(),
     }
@@ -131,7 +131,9 @@ def filter_file(
 
 def _plain(value: Any) -> Any:
     """A loaded encoder or LLM stands in the made-file under its name."""
-    simple = value is None or isinstance(value, str | int | float | bool | list)
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    simple = value is None or isinstance(value, str | int | float | bool)
     return value if simple else getattr(value, "name", type(value).__name__)
 
 

@@ -38,16 +38,25 @@ class HeldOut:
     """What must not be trained on.
 
     Attributes:
+        name: What it is called in the made-file.
         queries: The texts of the test queries.
         doc_ids: The ids of relevant documents, with the text where it is known.
         uids: Content hashes of queries and relevant documents.
         runs: Hashes of every run of thirteen words in them.
     """
 
+    name: str = ""
     queries: list[str] = field(default_factory=list)
     doc_ids: dict[str, str | None] = field(default_factory=dict)
     uids: set[int] = field(default_factory=set)
     runs: set[int] = field(default_factory=set)
+
+    def add(self, other: HeldOut) -> None:
+        """Adds another test set."""
+        self.queries += other.queries
+        self.doc_ids |= other.doc_ids
+        self.uids |= other.uids
+        self.runs |= other.runs
 
     def add_query(self, *texts: str) -> None:
         """Adds a test query; of an instruction with it, its runs of words."""
@@ -65,7 +74,7 @@ class HeldOut:
 
 
 def leak(
-    against: Sequence[str],
+    against: Sequence[str | HeldOut],
     levels: Sequence[str] = ("id", "text", "ngram"),
     encoder: Encoder | str | None = None,
     closeness: float = 0.95,
@@ -79,7 +88,8 @@ def leak(
     sets are often cut from one corpus.
 
     Args:
-        against: Test sets: topics benchmarks (a folder or a topics file) or BEIR folders with ``qrels/test.tsv``.
+        against: Test sets: topics benchmarks (a folder or a topics file), BEIR folders with ``qrels/test.tsv``, or
+            what was read already.
         levels: Which of ``id``, ``text``, ``ngram``, ``embedding`` are looked at.
         encoder: For the level ``embedding``.
         closeness: The cosine from which two queries are nearly the same.
@@ -174,14 +184,18 @@ def runs(text: str) -> Iterator[int]:
         yield text_uid(" ".join(tokens[start : start + RUN]))
 
 
-def read_test_sets(paths: Iterable[str | os.PathLike[str]]) -> HeldOut:
+def read_test_sets(sources: Iterable[str | os.PathLike[str] | HeldOut]) -> HeldOut:
     """Returns what stands in test sets, taken together.
 
     Raises:
         InputError: If a folder or file is no test set.
     """
     tests = HeldOut()
-    for path in map(Path, paths):
+    for source in sources:
+        if isinstance(source, HeldOut):
+            tests.add(source)
+            continue
+        path = Path(source)
         if not path.is_dir():
             _add_topics(tests, read_topics(path), {})
         elif (topics := _find(path, "topics.jsonl")) is not None:
