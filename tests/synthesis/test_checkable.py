@@ -191,3 +191,19 @@ def test_command(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["checkable", str(corpus), "--out", str(out), "--size", "9"])
     assert done.exit_code == 0, done.output
     assert len(list(read_topics(out))) == 9
+
+
+def test_adding_to_topics_gives_what_the_engine_gives(tmp_path: Path) -> None:
+    from obverse.cli import _register, app
+    from obverse.files import write_topics
+
+    _register()
+    topics = [*list(sample_candidates())[:20], topic_of("Alpha.", "Beta.")]
+    source, out = tmp_path / "t.jsonl", tmp_path / "out.jsonl"
+    write_topics(source, topics)
+    done = CliRunner().invoke(app, ["checkable", str(source), "--add", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    *made, last = read_topics(out)
+    assert last == topics[-1] and "nothing checkable" in Path(f"{out}.dropped.jsonl").read_text()
+    for topic, grown in zip(topics, made, strict=False):
+        assert grown.views == (*topic.views, *drive("checkable", topic, {}))

@@ -11,23 +11,36 @@ from obverse.cli import app
 
 @app.command("checkable")
 def checkable_command(
-    corpus: Annotated[str, typer.Argument(help="A BEIR folder or a table of documents.")],
+    source: Annotated[
+        str, typer.Argument(help="A BEIR folder or a table of documents; or topics, see --add.")
+    ],
     out: Annotated[str, typer.Option(help="Where the topics go; - is standard output.")] = "-",
     size: Annotated[int, typer.Option(help="How many topics at most.")] = 5_000,
     seed: Annotated[int, typer.Option(help="Draws depend on it.")] = 0,
     take: Annotated[int, typer.Option(help="Candidates per topic.")] = 6,
+    add: Annotated[
+        bool, typer.Option("--add", help="The source is a topics file: add views to its topics.")
+    ] = False,
+    pairs: Annotated[int, typer.Option(help="With --add: pairs of views per topic.")] = 1,
     exclude: Annotated[
         list[str] | None,
         typer.Option(help="Topics whose positives stay out, such as held-out ones; repeatable."),
     ] = None,
 ) -> None:
     """Make topics with two checkable views each out of a corpus alone: labels that a program proves, no LLM."""
+    if add:
+        from obverse.stages import run_stage
+        from obverse.synthesis.checkable import checkable_views
+
+        parameters = {"seed": seed, "pairs": pairs}
+        run_stage("checkable", checkable_views(seed, pairs), source, out, parameters=parameters)
+        return
     from obverse.files import read_topics, write_topics
     from obverse.read.corpus import read_documents
     from obverse.stages import Counts, Drops, finish_stage
     from obverse.synthesis.checkable_topics import checkable_topics
 
-    docs = read_documents(corpus)
+    docs = read_documents(source)
     held_out = {
         doc_id
         for path in exclude or []
@@ -44,7 +57,7 @@ def checkable_command(
         f"{len(docs):,} documents",
         left,
         drops,
-        inputs=[corpus, *(exclude or [])],
+        inputs=[source, *(exclude or [])],
         parameters={"size": size, "seed": seed, "take": take, "excluded": len(held_out)},
     )
 

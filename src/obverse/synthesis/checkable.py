@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
 from obverse.records import Doc, Label, Topic, View
+from obverse.sampling import rng_for
+from obverse.stages import Drops, Stage
 from obverse.synthesis.condition_wording import say_condition
 from obverse.synthesis.conditions import KINDS, Condition, satisfies, telling_apart
 from obverse.synthesis.dialogue import Skip, Views
@@ -56,6 +58,25 @@ def checkable(topic: Topic, rng: Random, pairs: int = 1) -> Views:
     if not views:
         raise Skip("nothing checkable tells the documents apart")
     return views
+
+
+def checkable_views(seed: int = 0, pairs: int = 1) -> Stage:
+    """Returns the stage that adds checkable views to topics: the method without an engine, as it asks nothing.
+
+    A topic that gets no view goes on as it is and is noted.
+    """
+
+    def stage(topics: Iterable[Topic], drops: Drops) -> Iterator[Topic]:
+        for topic in topics:
+            try:
+                next(checkable(topic, rng_for(seed, "checkable", topic.topic_id), pairs))
+            except StopIteration as end:
+                yield topic.with_views([*topic.views, *end.value])
+            except Skip as skip:
+                drops.add(topic.topic_id, str(skip))
+                yield topic
+
+    return stage
 
 
 def dual(topic: Topic, plain: View, first: str, second: str, rng: Random) -> list[View]:
