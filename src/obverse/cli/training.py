@@ -1,145 +1,222 @@
-"""Commands: train, explain-batch."""
+"""Commands: train, explain-batch, doctor, export."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from obverse.cli import app
-from obverse.records import Topic
 
 
-@app.command()
-def train(
-    topics: Annotated[str, typer.Argument(help="Topics with their documents.")],
-    out: Annotated[
-        Path, typer.Option(help="The model's folder; an older one is replaced at the end.")
+def _topics(source: str) -> Any:
+    """Topics in any format; a folder of corpus.jsonl and topics.jsonl is joined."""
+    from obverse.training.sources import training_topics
+
+    return training_topics(source)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    from obverse.errors import SettingError
+
+    try:
+        return tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise SettingError(f"{text!r} is no list of widths", fix="Write 256,128") from None
+
+
+def _in_batch(values: list[str] | None) -> bool | dict[str, bool]:
+    from obverse.errors import SettingError
+
+    if not values:
+        return True
+    found: dict[str, bool] = {}
+    for value in values:
+        source, _, state = value.rpartition("=")
+        if state not in ("on", "off"):
+            raise SettingError(
+                f"--in-batch {value!r} is neither on nor off", fix="Write on, off, or SOURCE=off"
+            )
+        found[source] = state == "on"
+    return found[""] if set(found) == {""} else found
+
+
+@app.command("train")
+def train_command(
+    topics: Annotated[
+        str, typer.Argument(help="Topics, or rows in any format that obverse read knows.")
     ],
-    base: Annotated[str, typer.Option(help="The encoder to start from.")] = "all-MiniLM-L6-v2",
-    epochs: Annotated[int, typer.Option(help="How often every topic is seen.")] = 4,
-    batch_size: Annotated[int, typer.Option(help="Topics per step, with all their views.")] = 16,
-    learning_rate: Annotated[float, typer.Option(help="The highest, after the warm-up.")] = 5e-5,
-    warmup: Annotated[float, typer.Option(help="Share of the steps in which it rises.")] = 0.1,
-    schedule: Annotated[str, typer.Option(help="linear, cosine or constant.")] = "linear",
-    temperature: Annotated[float, typer.Option(help="Divides the similarities.")] = 0.02,
-    max_negatives: Annotated[int, typer.Option(help="Own negatives of a view in a step.")] = 30,
-    in_batch: Annotated[bool, typer.Option(help="Other topics' documents are negatives.")] = True,
-    plain_weight: Annotated[
-        float, typer.Option(help="Weight of queries without instruction.")
-    ] = 1.0,
-    keep_close: Annotated[
-        float, typer.Option(help="Weight of staying at the base's vectors.")
-    ] = 0.0,
-    freeze_docs: Annotated[
-        bool,
-        typer.Option("--freeze-docs", help="Train the query side; an existing index stays valid."),
-    ] = False,
-    freeze_layers: Annotated[int, typer.Option(help="First layers that are not trained.")] = 0,
-    average: Annotated[float, typer.Option(help="Share of the base in the final weights.")] = 0.0,
-    weight_decay: Annotated[float, typer.Option(help="AdamW's.")] = 0.01,
-    max_grad_norm: Annotated[float, typer.Option(help="Gradients are clipped to it.")] = 1.0,
-    micro_batch: Annotated[int, typer.Option(help="Texts per forward pass.")] = 16,
-    precision: Annotated[str, typer.Option(help="auto, fp32 or bf16.")] = "auto",
-    max_tokens: Annotated[
-        int | None, typer.Option(help="Token limit; the base's own by default.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The model folder.")] = None,
+    base: Annotated[
+        str, typer.Option(help="A folder, a hub name, or all-MiniLM-L6-v2.")
+    ] = "all-MiniLM-L6-v2",
     template: Annotated[
-        str | None, typer.Option(help="A query template's name; the base's by default.")
+        str | None, typer.Option(help="default, e5, bge, gte, qwen3, promptriever. [the base's]")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the plan and of dropout.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Torch threads on a CPU.")] = None,
+    epochs: Annotated[float, typer.Option(help="How often each topic is seen.")] = 1,
+    batch_size: Annotated[int, typer.Option(help="Topics per step, over all processes.")] = 16,
+    learning_rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 5e-5,
+    temperature: Annotated[float, typer.Option(help="Divides the similarities.")] = 0.02,
+    max_tokens: Annotated[int, typer.Option(help="The limit of an input.")] = 128,
+    freeze_docs: Annotated[
+        bool, typer.Option("--freeze-docs", help="Train the query side alone; indexes stay valid.")
+    ] = False,
+    freeze_layers: Annotated[
+        int, typer.Option(help="Embeddings and this many first layers do not learn.")
+    ] = 0,
+    keep_close: Annotated[
+        float, typer.Option(help="Weight of staying near the base: plain queries, documents.")
+    ] = 0.0,
+    contrast_instructions: Annotated[
+        float, typer.Option(help="Weight: documents against the topic's other views.")
+    ] = 0.0,
+    contrast_queries: Annotated[
+        float, typer.Option(help="Weight: documents against other topics' queries.")
+    ] = 0.0,
+    margin_weight: Annotated[
+        float, typer.Option(help="Weight of the margin on documents that swap.")
+    ] = 0.0,
+    margin: Annotated[float, typer.Option(help="That margin, in cosine.")] = 0.1,
+    distill: Annotated[
+        float, typer.Option(help="Weight of a teacher's scores (checks.teacher).")
+    ] = 0.0,
+    teacher_temperature: Annotated[float, typer.Option(help="Divides those scores.")] = 1.0,
+    matryoshka: Annotated[
+        str, typer.Option(help="Shorter widths trained along, such as 256,128.")
+    ] = "",
+    matryoshka_weight: Annotated[float, typer.Option(help="Their share of the loss.")] = 0.5,
+    plain_weight: Annotated[
+        float, typer.Option(help="Weight of plain rows; instructed ones weigh 1.")
+    ] = 1.0,
+    plain_share: Annotated[
+        float, typer.Option(help="Share of topics whose plain view comes along.")
+    ] = 1.0,
+    plain_per_batch: Annotated[
+        int | None, typer.Option(help="Plain-only topics added to each batch. [like any topic]")
+    ] = None,
+    keep_last: Annotated[
+        bool, typer.Option("--keep-last", help="A smaller batch of what is left of an epoch.")
+    ] = False,
+    max_views: Annotated[
+        int | None, typer.Option(help="Instructed views of a topic in a batch. [all]")
+    ] = None,
+    negatives: Annotated[int, typer.Option(help="Negatives per view at most.")] = 30,
+    instruction_negatives: Annotated[
+        int, typer.Option(help="Instruction negatives per view at most; they come first.")
+    ] = 3,
+    pick: Annotated[str, typer.Option(help="Hard negatives: random, or the first.")] = "random",
+    in_batch: Annotated[
+        list[str] | None,
+        typer.Option(help="on, off, or SOURCE=off: other topics' documents as negatives."),
+    ] = None,
+    pool_negatives: Annotated[
+        int | None,
+        typer.Option(help="More documents per batch. [0; all with --freeze-docs]"),
+    ] = None,
+    pool_encoding: Annotated[
+        str, typer.Option(help="Their vectors: the frozen base's, or current ones.")
+    ] = "frozen",
+    warmup: Annotated[float, typer.Option(help="Share of steps with a rising rate.")] = 0.1,
+    schedule: Annotated[str, typer.Option(help="linear, cosine or constant.")] = "linear",
+    weight_decay: Annotated[float, typer.Option(help="Of AdamW.")] = 0.01,
+    max_grad_norm: Annotated[float, typer.Option(help="The gradient is cut to it; 0: not.")] = 1.0,
+    average: Annotated[float, typer.Option(help="The base's share in the final weights.")] = 0.0,
+    average_last: Annotated[
+        float, typer.Option(help="Last share of steps whose weights are averaged.")
+    ] = 0.0,
+    lora: Annotated[int, typer.Option(help="Rank of low-rank adapters; 0: all weights.")] = 0,
+    lora_alpha: Annotated[int | None, typer.Option(help="Their scale. [twice the rank]")] = None,
+    lora_dropout: Annotated[float, typer.Option(help="Their dropout.")] = 0.0,
+    gradient_checkpointing: Annotated[
+        bool, typer.Option("--gradient-checkpointing", help="Recompute activations.")
+    ] = False,
+    chunked: Annotated[
+        bool, typer.Option("--chunked", help="Any batch size in bounded memory (GradCache).")
+    ] = False,
+    micro_tokens: Annotated[int, typer.Option(help="Tokens per micro-batch.")] = 1024,
+    precision: Annotated[str, typer.Option(help="auto, fp32, bf16 or fp16.")] = "auto",
     device: Annotated[str | None, typer.Option(help="cpu or cuda; the best by default.")] = None,
+    threads: Annotated[int | None, typer.Option(help="CPU threads.")] = None,
+    seed: Annotated[int, typer.Option(help="Every draw depends on it.")] = 0,
+    save_every: Annotated[
+        int | None, typer.Option(help="Steps between checkpoints, which then stay.")
+    ] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Begin anew.")] = False,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write TensorBoard files.")
+    ] = False,
     explain_batch: Annotated[
-        int | None, typer.Option(help="Print this step's table, counted from 0, and train nothing.")
+        int | None, typer.Option(help="Print this step as a table, from 0, and train nothing.")
     ] = None,
 ) -> None:
-    """Train an encoder on topics; the folder is an ordinary sentence-transformers model."""
-    from obverse.files import read_topics
-    from obverse.inputs import template_named
-    from obverse.log import say
-
-    chosen = template_named(template) if template is not None else None
-    rows = list(read_topics(topics))
-    if explain_batch is not None:
-        _explain(rows, base, explain_batch, batch_size, epochs, max_negatives, in_batch, seed)
-        return
+    """Train an encoder on topics; run the same command again after a stop and it goes on."""
+    from obverse.errors import SettingError
     from obverse.training.trainer import train
 
-    train(
-        rows,
-        base=base,
-        out=out,
-        max_tokens=max_tokens,
-        template=chosen,
-        threads=threads,
-        device=device,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        warmup=warmup,
-        schedule=schedule,
-        temperature=temperature,
-        max_negatives=max_negatives,
-        in_batch=in_batch,
-        plain_weight=plain_weight,
-        keep_close=keep_close,
-        freeze_docs=freeze_docs,
-        freeze_layers=freeze_layers,
-        average=average,
-        weight_decay=weight_decay,
-        max_grad_norm=max_grad_norm,
-        micro_batch=micro_batch,
-        precision=precision,
-        seed=seed,
-    )
-    say(f"train: {len(rows):,} topics in, a model folder out: {out}")
+    settings = dict(locals())
+    for name in ("topics", "out", "train", "SettingError", "explain_batch"):
+        settings.pop(name)
+    settings["matryoshka"] = _numbers(matryoshka)
+    settings["in_batch"] = _in_batch(in_batch)
+    if explain_batch is not None:
+        for name in ("save_every", "restart", "tensorboard"):
+            settings.pop(name)
+        _explain(topics, explain_batch, json=False, **settings)
+        return
+    if out is None:
+        raise SettingError("there is no place for the model", fix="Give --out DIR")
+    print(train(_topics(topics), out=out, **settings).folder)
 
 
 @app.command("explain-batch")
-def explain_batch(
-    topics: Annotated[str, typer.Argument(help="Topics with their documents.")],
-    step: Annotated[int, typer.Option(help="The step, counted from 0.")] = 0,
+def explain_batch_command(
+    topics: Annotated[
+        str, typer.Argument(help="Topics, or rows in any format that obverse read knows.")
+    ],
+    step: Annotated[int, typer.Option("--step", "--batch", help="Counted from 0.")] = 0,
     base: Annotated[
         str, typer.Option(help="The encoder whose similarities are shown.")
     ] = "all-MiniLM-L6-v2",
+    template: Annotated[str | None, typer.Option(help="A query template. [the base's]")] = None,
+    epochs: Annotated[float, typer.Option(help="How often each topic is seen.")] = 1,
     batch_size: Annotated[int, typer.Option(help="Topics per step.")] = 16,
-    epochs: Annotated[int, typer.Option(help="Epochs of the run.")] = 4,
-    max_negatives: Annotated[int, typer.Option(help="Own negatives of a view in a step.")] = 30,
-    in_batch: Annotated[bool, typer.Option(help="Other topics' documents are negatives.")] = True,
-    seed: Annotated[int, typer.Option(help="Of the plan.")] = 0,
+    temperature: Annotated[float, typer.Option(help="Divides the similarities.")] = 0.02,
+    max_tokens: Annotated[int, typer.Option(help="The limit of an input.")] = 128,
+    freeze_docs: Annotated[
+        bool, typer.Option("--freeze-docs", help="As for train: all documents are candidates.")
+    ] = False,
+    plain_share: Annotated[float, typer.Option(help="Share of plain views.")] = 1.0,
+    plain_per_batch: Annotated[int | None, typer.Option(help="Plain-only topics added.")] = None,
+    keep_last: Annotated[bool, typer.Option("--keep-last", help="A smaller last batch.")] = False,
+    max_views: Annotated[int | None, typer.Option(help="Instructed views of a topic.")] = None,
+    negatives: Annotated[int, typer.Option(help="Negatives per view at most.")] = 30,
+    instruction_negatives: Annotated[int, typer.Option(help="Of them, at most.")] = 3,
+    pick: Annotated[str, typer.Option(help="Hard negatives: random, or the first.")] = "random",
+    in_batch: Annotated[
+        list[str] | None, typer.Option(help="on, off, or SOURCE=off; as for train.")
+    ] = None,
+    pool_negatives: Annotated[int | None, typer.Option(help="More documents per batch.")] = None,
+    seed: Annotated[int, typer.Option(help="Every draw depends on it.")] = 0,
+    threads: Annotated[int | None, typer.Option(help="CPU threads.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
-    """Show a step as a table: anchor, candidate, label, similarity, weight, and why a cell is masked."""
-    from obverse.files import read_topics
+    """Show a step as a table: anchor, candidate, label, similarity, weight, reason of a mask."""
+    settings = dict(locals())
+    for name in ("topics", "step", "json"):
+        settings.pop(name)
+    settings["in_batch"] = _in_batch(in_batch)
+    _explain(topics, step, json=json, **settings)
 
-    rows = list(read_topics(topics))
-    _explain(rows, base, step, batch_size, epochs, max_negatives, in_batch, seed)
 
+def _explain(topics: str, step: int, *, json: bool, **settings: Any) -> None:
+    from obverse.files import to_json
+    from obverse.training.explain import as_lines, explain_batch, explained
 
-def _explain(
-    topics: list[Topic],
-    base: str,
-    step: int,
-    batch_size: int,
-    epochs: int,
-    max_negatives: int,
-    in_batch: bool,
-    seed: int,
-) -> None:
-    from obverse.models import load_encoder
-    from obverse.training.batches import Batches
-    from obverse.training.explain import explained
-    from obverse.training.plan import Plan, check_topics
-
-    check_topics(topics)
-    plan = Plan(tuple(topic.topic_id for topic in topics), batch_size, epochs, seed)
-    batches = Batches(
-        {topic.topic_id: topic for topic in topics},
-        plan,
-        load_encoder(base),
-        max_negatives=max_negatives,
-        in_batch=in_batch,
-    )
-    for line in explained(batches, step):
+    run = explain_batch(_topics(topics), step, **settings)
+    if json:
+        for pair in explained(run, step):
+            print(to_json(pair.to_json()).decode())
+        return
+    for line in as_lines(run, step):
         print(line)

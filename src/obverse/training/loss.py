@@ -1,117 +1,299 @@
-"""Losses over the label matrix: each distinct document is encoded once, and counts once."""
+"""The loss over the query x document matrix: InfoNCE, and terms that can be added to it.
+
+All functions take similarities or unit vectors in float32 (or float64) and know nothing of encoders, so they are
+tested on plain numbers. Similarities are never computed in half precision: at temperature 0.02 its steps are as
+large as the differences that count.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor, nn
-
-from obverse.training.relations import Relation
+from obverse.errors import SettingError
+from obverse.training.relations import MASKED, Relation
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from torch import Tensor
 
 
-def info_nce(similarities: Tensor, matrix: Tensor, temperature: float) -> Tensor:
-    """Returns the contrastive loss of every anchor over its own positives and negatives.
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Which terms make the loss, and how much each weighs; a weight of 0 leaves a term out.
 
-    For each positive p of an anchor: log(exp(s_p) + sum over negatives of exp(s_n)) - s_p, with s = similarity /
-    temperature; the mean over the anchor's positives. Other positives and masked documents stay out of the sum.
+    Attributes:
+        temperature: Divides the cosine similarities before the softmax.
+        contrast_instructions: Each positive document against the topic's other views under which it is none.
+        contrast_queries: Each positive document against the queries of other topics.
+        margin_weight: Weight of the margin term.
+        margin: By how much, in cosine, a view's positive must lead the document that it swaps with.
+        distill: Weight of the teacher's scores (``checks["teacher"]`` of the views).
+        teacher_temperature: Divides the teacher's scores before its softmax.
+        keep_close: Weight of the distance to the frozen base, of plain queries and of documents.
+        matryoshka: Shorter widths that are trained along, such as 256, 128.
+        matryoshka_weight: The share of each shorter width's loss beside the full one's, in [0, 1).
+        plain_weight: Weight of plain rows in the mean; instructed ones weigh 1.
+    """
 
+    temperature: float = 0.02
+    contrast_instructions: float = 0.0
+    contrast_queries: float = 0.0
+    margin_weight: float = 0.0
+    margin: float = 0.1
+    distill: float = 0.0
+    teacher_temperature: float = 1.0
+    keep_close: float = 0.0
+    matryoshka: tuple[int, ...] = ()
+    matryoshka_weight: float = 0.5
+    plain_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("temperature", "teacher_temperature"):
+            if getattr(self, name) <= 0:
+                raise SettingError(
+                    f"the {name.replace('_', ' ')} is {getattr(self, name)}",
+                    fix="Give a positive number, such as 0.02",
+                )
+        for name in (
+            "contrast_instructions",
+            "contrast_queries",
+            "margin_weight",
+            "distill",
+            "keep_close",
+            "plain_weight",
+        ):
+            if getattr(self, name) < 0:
+                raise SettingError(
+                    f"{name} is {getattr(self, name)}", fix="Give a weight of at least 0"
+                )
+        if not 0 <= self.matryoshka_weight < 1:
+            raise SettingError(
+                f"the matryoshka weight is {self.matryoshka_weight}",
+                fix="Give a share of at least 0 and below 1",
+            )
+
+
+@dataclass(slots=True)
+class Matrix:
+    """What the loss needs to know of a batch beside the vectors.
+
+    Attributes:
+        codes: int8 ``[q, u]``, :class:`Relation` codes.
+        topic: int64 ``[q]``, the topic of each query.
+        plain: bool ``[q]``, queries without an instruction.
+        teacher: float32 ``[q, u]``, NaN where there is no score; or None.
+        base_queries: float32 ``[q, d]``, the frozen base's vectors; or None.
+        base_docs: float32 ``[v, d]``, those of the first v documents, which are trained; or None.
+    """
+
+    codes: Tensor
+    topic: Tensor
+    plain: Tensor
+    teacher: Tensor | None = None
+    base_queries: Tensor | None = None
+    base_docs: Tensor | None = None
+
+
+@dataclass(slots=True)
+class Losses:
+    """The terms of a batch's loss, weighted, and the similarities that they come from."""
+
+    terms: dict[str, Tensor] = field(default_factory=dict)
+    similarities: Tensor | None = None
+
+    @property
+    def total(self) -> Tensor:
+        import torch
+
+        return torch.stack(list(self.terms.values())).sum()
+
+
+def objective(queries: Tensor, docs: Tensor, matrix: Matrix, terms: Terms) -> Losses:
+    """Returns the loss of a batch by term.
+
+    Args:
+        queries: ``[q, d]``, unit length: q queries, d width.
+        docs: ``[u, d]``, unit length: u documents.
+        matrix: What each document is to each query.
+        terms: Which terms there are.
+    """
+    found = Losses(similarities=queries @ docs.T)
+    assert found.similarities is not None
+    _add(found, found.similarities, matrix, terms, 1 - _short_share(terms))
+    for width in terms.matryoshka:
+        short = _cut(queries, width) @ _cut(docs, width).T
+        part = Losses()
+        _add(part, short, matrix, terms, _short_share(terms) / len(terms.matryoshka))
+        found.terms |= {f"{name}_{width}": value for name, value in part.terms.items()}
+    if terms.keep_close:
+        found.terms["keep_close"] = terms.keep_close * kept_close(queries, docs, matrix)
+    return found
+
+
+def _short_share(terms: Terms) -> float:
+    return terms.matryoshka_weight if terms.matryoshka else 0.0
+
+
+def _cut(vectors: Tensor, width: int) -> Tensor:
+    import torch.nn.functional as F
+
+    return F.normalize(vectors[:, :width], dim=1)
+
+
+def _add(found: Losses, similarities: Tensor, matrix: Matrix, terms: Terms, share: float) -> None:
+    import torch
+
+    scores, codes = similarities / terms.temperature, matrix.codes
+    weights = torch.where(matrix.plain, terms.plain_weight, 1.0).to(scores.dtype)
+    found.terms["info_nce"] = share * info_nce(scores, codes, weights)
+    same = matrix.topic[:, None] == matrix.topic[None, :]
+    for name, between in (("contrast_instructions", same), ("contrast_queries", ~same)):
+        if weight := getattr(terms, name):
+            found.terms[name] = share * weight * contrast(scores, codes, between)
+    if terms.margin_weight:
+        lead = swap_margin(similarities, codes, matrix.topic, terms.margin)
+        found.terms["margin"] = share * terms.margin_weight * lead
+    if terms.distill and matrix.teacher is not None:
+        taught = matrix.teacher / terms.teacher_temperature
+        found.terms["distill"] = share * terms.distill * distillation(scores, taught)
+
+
+def info_nce(scores: Tensor, codes: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Returns the contrastive loss of queries against documents, a mean over queries.
+
+    For each positive p of a query, with its negatives n: ``log(exp(s_p) + sum exp(s_n)) - s_p``, averaged over the
+    query's positives; its other positives and masked documents take no part. A query without positives is left out.
     After van den Oord et al. (2018), *Representation Learning with Contrastive Predictive Coding*,
-    https://arxiv.org/abs/1807.03748; with labelled relations as in Arctic Embed's training.
+    https://arxiv.org/abs/1807.03748.
 
     Args:
-        similarities: ``[b, u]``, float32: b anchors, u documents.
-        matrix: ``[b, u]`` of :class:`Relation`.
-        temperature: Above 0.
-
-    Returns:
-        ``[b]``; 0 for an anchor without a negative.
+        scores: ``[q, u]``, similarities divided by the temperature.
+        codes: ``[q, u]``, :class:`Relation` codes.
+        weights: ``[q]``, the weight of each query in the mean.
     """
-    logits = similarities / temperature
-    positive = matrix == Relation.POSITIVE
-    negative = matrix >= Relation.INSTRUCTION_NEGATIVE
-    # The lowest finite number instead of -inf: a row without negatives would otherwise have a gradient of NaN.
-    lowest = torch.finfo(logits.dtype).min
-    against = torch.logsumexp(logits.masked_fill(~negative, lowest), dim=1, keepdim=True)
-    terms = torch.where(positive, torch.logaddexp(logits, against) - logits, 0.0)
-    return terms.sum(dim=1) / positive.sum(dim=1).clamp(min=1)
+    import torch
+    import torch.nn.functional as F
+
+    positive = codes == Relation.POSITIVE
+    negative = (codes < MASKED) & ~positive
+    against = _log_sum(scores, negative)
+    each = F.softplus(against[:, None] - scores) * positive
+    count = positive.sum(1)
+    per_query = each.sum(1) / count.clamp(min=1)
+    weight = (count > 0).to(scores.dtype) * (1.0 if weights is None else weights)
+    return (per_query * weight).sum() / weight.sum().clamp(min=torch.finfo(scores.dtype).tiny)
 
 
-class MatrixLoss(nn.Module):
-    """The loss of a batch of relations, as the sentence-transformers trainer calls it.
+def _log_sum(scores: Tensor, kept: Tensor) -> Tensor:
+    """The log-sum-exp over the kept entries of each row; a very low number, with no gradient, where none is kept."""
+    lowest = -1e30
+    filled = scores.masked_fill(~kept, lowest)
+    return filled.logsumexp(1).where(kept.any(1), scores.new_tensor(lowest))
+
+
+def contrast(scores: Tensor, codes: Tensor, between: Tensor) -> Tensor:
+    """Returns the contrastive loss of documents against queries, a mean over (query, positive) pairs.
+
+    A document is set against the queries for which it is a negative, among those that ``between`` names for the
+    pair's query; pairs without any are left out. With the queries of the same topic this contrasts instructions.
+    After Zhuang et al. (2025), *Towards Better Instruction Following Retrieval Models*,
+    https://arxiv.org/abs/2505.21439, whose poisoned instructions and queries are here the batch's other rows.
 
     Args:
-        model: The encoder that is trained.
-        temperature: Divides the similarities.
-        keep_close: Weight of the mean cosine distance between plain queries (and documents, where they are trained)
-            and the frozen base's vectors of the same inputs; the labels then hold ``base_queries`` (and
-            ``base_docs``).
-        frozen_docs: ``[m, d]``, the vectors of all documents where only the query side is trained; the batch's
-            ``columns`` then name its documents.
-        micro_batch: Texts per forward pass; rows come sorted by length, so short ones are not padded to long ones.
+        scores: ``[q, u]``, similarities divided by the temperature.
+        codes: ``[q, u]``, :class:`Relation` codes.
+        between: bool ``[q, q]``, which other queries stand against each query's positives.
     """
+    import torch.nn.functional as F
 
-    def __init__(
-        self,
-        model: SentenceTransformer,
-        *,
-        temperature: float = 0.02,
-        keep_close: float = 0.0,
-        frozen_docs: Tensor | None = None,
-        micro_batch: int = 16,
-    ) -> None:
-        super().__init__()
-        self.model = model
-        self.temperature, self.keep_close, self.micro_batch = temperature, keep_close, micro_batch
-        self.frozen_docs = frozen_docs
-
-    def forward(
-        self, features: Iterable[dict[str, Any]], labels: dict[str, Tensor]
-    ) -> dict[str, Tensor]:
-        """Returns ``{"contrast", "keep_close"}``, which the trainer adds up and logs apart."""
-        sides = list(features)
-        queries = self.vectors(sides[0])
-        docs = self.frozen_docs if self.frozen_docs is not None else self.vectors(sides[1])
-        # Products of bf16 vectors lose the differences that the temperature lives on: float32, outside autocast.
-        with torch.autocast(device_type=queries.device.type, enabled=False):
-            queries, docs = queries.float(), docs.float()
-            matrix = labels["matrix"]
-            loss = info_nce(queries @ docs.T, matrix, self.temperature)
-            parts = {"contrast": (loss * labels["weights"]).sum() / labels["weights"].sum()}
-            if self.keep_close:
-                apart = _distance(queries, labels["base_queries"], labels["plain"])
-                if "base_docs" in labels:
-                    apart = apart + _distance(
-                        docs, labels["base_docs"], labels["base_docs"].new_ones(len(docs))
-                    )
-                parts["keep_close"] = self.keep_close * apart
-        return parts
-
-    def vectors(self, features: dict[str, Any]) -> Tensor:
-        """Returns the vectors of one side, micro-batch by micro-batch, each cut to its own longest text.
-
-        Returns:
-            ``[n, d]`` in the order of the features' rows.
-        """
-        mask = features["attention_mask"]
-        outputs = []
-        for start in range(0, len(mask), self.micro_batch):
-            rows = slice(start, start + self.micro_batch)
-            columns = mask[rows].any(dim=0)
-            part = {
-                key: value[rows][:, columns]
-                if isinstance(value, Tensor) and value.dim() == 2
-                else value
-                for key, value in features.items()
-            }
-            outputs.append(self.model(part)["sentence_embedding"])
-        return torch.cat(outputs)
+    query, column = (codes == Relation.POSITIVE).nonzero(as_tuple=True)
+    others = scores[:, column].T
+    other_codes = codes[:, column].T
+    negative = (other_codes < MASKED) & (other_codes != Relation.POSITIVE) & between[query]
+    some = negative.any(1)
+    if not some.any():
+        return scores.sum() * 0.0
+    lead = _log_sum(others[some], negative[some]) - scores[query[some], column[some]]
+    return F.softplus(lead).mean()
 
 
-def _distance(vectors: Tensor, base: Tensor, chosen: Tensor) -> Tensor:
-    """The mean cosine distance of the chosen rows; both sides have unit length."""
-    return ((1 - (vectors * base.float()).sum(dim=1)) * chosen).sum() / chosen.sum().clamp(min=1)
+def swap_margin(similarities: Tensor, codes: Tensor, topic: Tensor, margin: float) -> Tensor:
+    """Returns how far positives fail to lead the documents that they swap with, a mean over such pairs.
+
+    A document swaps with a view's positive if the view rules it out and another view of the topic wants it:
+    ``max(0, margin - (s_p - s_n))``.
+
+    Args:
+        similarities: ``[q, u]``, cosines.
+        codes: ``[q, u]``, :class:`Relation` codes.
+        topic: ``[q]``, the topic of each query.
+        margin: The lead asked for, in cosine.
+    """
+    positive = codes == Relation.POSITIVE
+    same = (topic[:, None] == topic[None, :]).to(similarities.dtype)
+    wanted = (same @ positive.to(similarities.dtype)) > 0
+    swapped = (codes == Relation.INSTRUCTION_NEGATIVE) & wanted
+    query, column = positive.nonzero(as_tuple=True)
+    pairs = swapped[query]
+    lead = similarities[query, column][:, None] - similarities[query]
+    short = (margin - lead).clamp(min=0) * pairs
+    return short.sum() / pairs.sum().clamp(min=1)
+
+
+def distillation(scores: Tensor, teacher: Tensor) -> Tensor:
+    """Returns the divergence of the student's softmax from the teacher's, a mean over queries with a teacher.
+
+    KL(teacher || student) over the documents that the teacher scored for the query.
+    After Hinton, Vinyals, Dean (2015), *Distilling the Knowledge in a Neural Network*,
+    https://arxiv.org/abs/1503.02531.
+
+    Args:
+        scores: ``[q, u]``, the student's similarities divided by the temperature.
+        teacher: ``[q, u]``, the teacher's scores divided by theirs; NaN where there is none.
+    """
+    scored = ~teacher.isnan()
+    taught = scored.sum(1) > 1
+    if not taught.any():
+        return scores.sum() * 0.0
+    scored, scores, teacher = scored[taught], scores[taught], teacher[taught].to(scores.dtype)
+    log_student = scores - _log_sum(scores, scored)[:, None]
+    known = teacher.nan_to_num(0.0)
+    log_teacher = known - _log_sum(known, scored)[:, None]
+    each = (log_teacher.exp() * (log_teacher - log_student)).masked_fill(~scored, 0.0)
+    return each.sum(1).mean()
+
+
+def kept_close(queries: Tensor, docs: Tensor, matrix: Matrix) -> Tensor:
+    """Returns the mean distance ``1 - cos`` of plain queries, and of trained documents, to the frozen base's vectors.
+
+    Instructed queries are free to move: they are what is taught.
+    """
+    total = queries.sum() * 0.0
+    if matrix.base_queries is not None and matrix.plain.any():
+        near = (queries * matrix.base_queries).sum(1)[matrix.plain]
+        total = total + (1 - near).mean()
+    if matrix.base_docs is not None and len(matrix.base_docs):
+        near = (docs[: len(matrix.base_docs)] * matrix.base_docs).sum(1)
+        total = total + (1 - near).mean()
+    return total
+
+
+def shares(similarities: Tensor, codes: Tensor, temperature: float) -> Tensor:
+    """Returns the share of the gradient that each negative takes in its query's loss, ``[q, u]``, rows summing to 1.
+
+    The softmax over the query's negatives; 0 for positives and masked documents.
+    """
+    negative = (codes < MASKED) & (codes != Relation.POSITIVE)
+    scores = similarities / temperature
+    return (scores - _log_sum(scores, negative)[:, None]).exp().masked_fill(~negative, 0.0)
+
+
+def check_widths(widths: Sequence[int], full: int) -> None:
+    """Raises SettingError if a Matryoshka width is not below the encoder's."""
+    for width in widths:
+        if not 0 < width < full:
+            raise SettingError(
+                f"the matryoshka width {width} is not between 1 and {full - 1}",
+                fix=f"The encoder has {full} dimensions; name fewer",
+            )

@@ -1,0 +1,239 @@
+"""A training run before its first step: base, topics, plan, and the vectors that are known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from obverse.errors import ModelError, SettingError
+from obverse.inputs import Template, saved_template, template_named
+from obverse.log import say
+from obverse.models import load_model
+from obverse.records import Topic
+from obverse.training.collator import Collator, Known
+from obverse.training.loss import check_widths
+from obverse.training.plan import Plan
+from obverse.training.settings import Settings
+from obverse.training.sides import add_lora, freeze_layers, is_asymmetric, side, weights_digest
+from obverse.training.tokens import Forward, Tokens
+from obverse.training.topic_set import TopicSet, topic_set
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+    from obverse.corpus_vectors import CorpusVectors
+
+
+@dataclass(slots=True)
+class Run:
+    """Everything a run is made of.
+
+    Attributes:
+        settings: What the caller asked for.
+        base: The name of the encoder that it starts from.
+        out: The model folder.
+        template: How inputs are built.
+        learner: The model whose weights change: the whole encoder, or its query side.
+        plan: Which topics are in which batch.
+        forward: Encodes by the learner.
+        collator: Makes the input of a step.
+        identity: What decides the weights: digests of data and base, the settings.
+        prompts: The base's own prompts, which the saved model does not have.
+    """
+
+    settings: Settings
+    base: str
+    out: Path
+    template: Template
+    learner: SentenceTransformer
+    plan: Plan
+    forward: Forward
+    collator: Collator
+    identity: dict[str, Any] = field(default_factory=dict)
+    prompts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        """Where checkpoints and the log lie until the run is finished."""
+        return self.out / "checkpoints"
+
+    @property
+    def topics(self) -> TopicSet:
+        return self.plan.topics
+
+
+def prepare(
+    topics: Iterable[Topic],
+    settings: Settings,
+    *,
+    base: str,
+    out: Path,
+    template: Template | str | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+    vectors: CorpusVectors | None = None,
+) -> Run:
+    """Returns a run that is ready for its first step, except for the vectors of :func:`learn_known`.
+
+    Raises:
+        SettingError: If a setting does not fit the data or the base.
+        InputError: If the topics cannot be trained on.
+        ModelError: If the base cannot be loaded.
+    """
+    model = load_model(base, device=device, threads=threads)
+    _check_limit(model, base, settings.max_tokens)
+    if is_asymmetric(model) and not settings.freeze_docs:
+        raise SettingError(
+            f"{base} has a query side and a document side",
+            fix="Train its query side: --freeze-docs",
+        )
+    learner = side(model, "query")
+    if isinstance(template, str):
+        template = template_named(template)
+    chosen = template or saved_template(base) or Template()
+    tokens = Tokens(learner, settings.max_tokens)
+    prepared = topic_set(topics, chosen, settings.max_tokens, token_counter(learner))
+    plan = Plan(
+        prepared,
+        min(settings.batch_size, len(prepared.topics)),
+        settings.epochs,
+        settings.seed,
+        plain_per_batch=settings.plain_per_batch,
+        max_views=settings.max_views,
+        plain_share=settings.plain_share,
+        negatives=settings.negatives,
+        instruction_negatives=settings.instruction_negatives,
+        pick=settings.pick,
+        pool_negatives=settings.pool,
+        keep_last=settings.keep_last,
+    )
+    check_widths(settings.terms.matryoshka, learner.get_embedding_dimension() or 0)
+    precision = precision_for(settings.precision, learner.device.type)
+    forward = Forward(learner, tokens, settings.micro_tokens, precision)
+    collator = Collator(
+        plan,
+        settings.in_batch,
+        settings.freeze_docs,
+        settings.pool_encoding,
+        bool(settings.terms.keep_close),
+    )
+    identity = {
+        "data": prepared.digest,
+        "base": weights_digest(model),
+        "template": chosen.digest,
+        "settings": settings.to_json(),
+        "precision": precision,
+    }
+    prompts = {name: text for name, text in model.prompts.items() if text}
+    run = Run(settings, base, out, chosen, learner, plan, forward, collator, identity, prompts)
+    _learn_known(run, model, vectors)
+    _set_up_learning(run)
+    return run
+
+
+def _check_limit(model: SentenceTransformer, base: str, max_tokens: int) -> None:
+    limit = int(model.max_seq_length or 0)
+    transformer = model.transformers_model
+    room = getattr(getattr(transformer, "config", None), "max_position_embeddings", None) or limit
+    if room and max_tokens > room:
+        raise SettingError(
+            f"{base} reads at most {room} tokens, not {max_tokens}", fix="Lower --max-tokens"
+        )
+
+
+def token_counter(model: SentenceTransformer) -> Any:
+    """Returns a function that counts the tokens of a string, special tokens included, without any limit."""
+    tokenizer = model.tokenizer
+
+    def count(text: str) -> int:
+        return len(tokenizer.encode(text, truncation=False, verbose=False))
+
+    return count
+
+
+def precision_for(asked: str, device: str) -> str:
+    """Returns ``fp32``, ``bf16`` or ``fp16``; ``auto`` is bf16 where the machine computes in it.
+
+    Raises:
+        SettingError: If the device cannot train in it.
+    """
+    import torch
+
+    has_bf16 = (
+        torch.cuda.is_bf16_supported()
+        if device == "cuda"
+        else device == "cpu" and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    )
+    if asked == "auto":
+        return "bf16" if has_bf16 else "fp32"
+    if asked == "fp16":
+        if device != "cuda":
+            raise SettingError(f"there is no fp16 training on {device}", fix="Use --precision auto")
+        say("train: fp16 has few digits for temperature 0.02; bf16 is safer (--precision bf16)")
+    if asked == "bf16" and not has_bf16:
+        say(f"train: this {device} computes bf16 slowly, by emulation; fp32 is faster")
+    return asked
+
+
+def _learn_known(run: Run, model: SentenceTransformer, vectors: CorpusVectors | None) -> None:
+    """Computes the frozen base's vectors that the run needs, all at once: a later stop cannot change them."""
+    settings, collator = run.settings, run.collator
+    close = bool(settings.terms.keep_close)
+    pool = run.plan.pool_negatives and settings.pool_encoding == "frozen"
+    if settings.freeze_docs or close or pool:
+        document = side(model, "document")
+        forward = run.forward
+        if document is not run.learner:
+            tokens = Tokens(document, settings.max_tokens)
+            forward = Forward(document, tokens, settings.micro_tokens, run.forward.precision)
+        texts = list(run.topics.docs.values())
+        if vectors is None:
+            collator.docs = _known(forward, texts, "the base's documents")
+        else:
+            collator.docs = _reused(run, vectors)
+    if close:
+        texts = [row.text for rows in run.topics.rows for row in rows if row.plain]
+        collator.queries = _known(run.forward, texts, "the base's queries")
+
+
+def _reused(run: Run, vectors: CorpusVectors) -> Known:
+    """The caller's document vectors, if they are of this base, template and token limit.
+
+    Raises:
+        SettingError: If they are not.
+    """
+    import torch
+
+    encoder = vectors.encoder
+    if (encoder.name, encoder.template.digest, encoder.max_tokens) != (
+        run.base,
+        run.template.digest,
+        run.settings.max_tokens,
+    ):
+        raise SettingError(
+            "the document vectors are of another encoder, template or token limit",
+            fix="Leave them away",
+        )
+    found = torch.from_numpy(vectors.of([run.topics.samples[uid] for uid in run.topics.docs]))
+    return Known({text: row for row, text in enumerate(run.topics.docs.values())}, found)
+
+
+def _known(forward: Forward, texts: list[str], what: str) -> Known:
+    distinct = list(dict.fromkeys(texts))
+    if not distinct:
+        return Known()
+    vectors = forward.frozen(distinct, f"train: {what}").cpu()
+    return Known({text: row for row, text in enumerate(distinct)}, vectors)
+
+
+def _set_up_learning(run: Run) -> None:
+    settings, learner = run.settings, run.learner
+    if settings.lora:
+        add_lora(learner, settings.lora, settings.lora_alpha, settings.lora_dropout)
+    freeze_layers(learner, settings.freeze_layers)
+    if settings.gradient_checkpointing:
+        learner.gradient_checkpointing_enable({"use_reentrant": False})
+    if not any(p.requires_grad for p in learner.parameters()):
+        raise ModelError("has no weights that could learn", where=run.base, fix="Freeze less")

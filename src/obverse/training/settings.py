@@ -1,0 +1,123 @@
+"""The settings of a training run, checked before anything is loaded or written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, get_args
+
+from obverse.errors import SettingError
+from obverse.training.loss import Terms
+
+Schedule = Literal["linear", "cosine", "constant"]
+Precision = Literal["auto", "fp32", "bf16", "fp16"]
+PoolEncoding = Literal["frozen", "current"]
+
+_POOL_OF_FROZEN = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What decides the weights of a run, beside the data and the base; the parameters of ``train``."""
+
+    epochs: float = 1
+    batch_size: int = 16
+    learning_rate: float = 5e-5
+    max_tokens: int = 128
+    terms: Terms = field(default_factory=Terms)
+    freeze_docs: bool = False
+    freeze_layers: int = 0
+    warmup: float = 0.1
+    schedule: Schedule = "linear"
+    weight_decay: float = 0.01
+    max_grad_norm: float = 1.0
+    average: float = 0.0
+    average_last: float = 0.0
+    negatives: int = 30
+    instruction_negatives: int = 3
+    pick: Literal["random", "first"] = "random"
+    max_views: int | None = None
+    plain_share: float = 1.0
+    plain_per_batch: int | None = None
+    keep_last: bool = False
+    in_batch: bool | Mapping[str, bool] = True
+    pool_negatives: int | None = None
+    pool_encoding: PoolEncoding = "frozen"
+    chunked: bool = False
+    micro_tokens: int = 1024
+    precision: Precision = "auto"
+    seed: int = 0
+    lora: int = 0
+    lora_alpha: int | None = None
+    lora_dropout: float = 0.0
+    gradient_checkpointing: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "learning_rate", "micro_tokens", "max_tokens", "batch_size"):
+            self._need(name, getattr(self, name) > 0, "Give a positive number")
+        for name in ("freeze_layers", "weight_decay", "max_grad_norm", "lora", "negatives"):
+            self._need(name, getattr(self, name) >= 0, "Give 0 or more")
+        self._need("instruction_negatives", self.instruction_negatives >= 0, "Give 0 or more")
+        for name in ("warmup", "average", "average_last", "plain_share", "lora_dropout"):
+            self._need(name, 0 <= getattr(self, name) <= 1, "Give a share between 0 and 1")
+        self._need("average", self.average < 1, "With 1 nothing of the training would be left")
+        self._need(
+            "pool_negatives",
+            self.pool_negatives is None or self.pool_negatives >= 0,
+            "Give 0 or more",
+        )
+        self._need(
+            "max_views", self.max_views is None or self.max_views >= 1, "Keep at least one view"
+        )
+        for name, kind in (
+            ("schedule", Schedule),
+            ("precision", Precision),
+            ("pool_encoding", PoolEncoding),
+        ):
+            self._need(
+                name, getattr(self, name) in get_args(kind), f"Use {', '.join(get_args(kind))}"
+            )
+        self._need("pick", self.pick in ("random", "first"), "Use random or first")
+        if self.lora and self.freeze_layers:
+            raise SettingError(
+                "lora trains adapters alone, so no layers can be frozen beside it",
+                fix="Leave --freeze-layers or --lora away",
+            )
+        if self.lora and self.average:
+            raise SettingError(
+                "adapters cannot be averaged with the base", fix="Leave --average or --lora away"
+            )
+        if self.freeze_docs and self.pool_encoding == "current":
+            raise SettingError(
+                "frozen documents have no current vectors", fix="Use --pool-encoding frozen"
+            )
+
+    def _need(self, name: str, right: bool, fix: str) -> None:
+        if not right:
+            raise SettingError(f"{name.replace('_', ' ')} is {getattr(self, name)}", fix=fix)
+
+    @property
+    def pool(self) -> int:
+        """Further documents per batch: all (at most 10,000) with frozen documents, none otherwise, by default."""
+        if self.pool_negatives is not None:
+            return self.pool_negatives
+        return _POOL_OF_FROZEN if self.freeze_docs else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the settings by name, those of the loss beside the others."""
+        row = asdict(self)
+        of_loss: dict[str, Any] = row.pop("terms")
+        return row | of_loss | {"matryoshka": list(self.terms.matryoshka)}
+
+
+def settings_from(given: Mapping[str, Any]) -> Settings:
+    """Returns the settings among a function's parameters, checked.
+
+    Raises:
+        SettingError: If one makes no sense.
+    """
+    of_loss = {f.name: given[f.name] for f in fields(Terms) if f.name in given}
+    if "matryoshka" in of_loss:
+        of_loss["matryoshka"] = tuple(of_loss["matryoshka"] or ())
+    others = {f.name: given[f.name] for f in fields(Settings) if f.name in given}
+    return Settings(**others, terms=Terms(**of_loss))

@@ -1,0 +1,335 @@
+"""The sentence-transformers trainer with our plan, collator and loss in it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from obverse.errors import MissingExtra, SettingError
+from obverse.files import to_json
+from obverse.log import progress, say
+from obverse.sampling import seed_for
+from obverse.training.averaging import Averages
+from obverse.training.checkpoints import write_state
+from obverse.training.collator import Step
+from obverse.training.gradient import Processes, step_gradient, summed
+from obverse.training.loss import Losses, objective
+from obverse.training.run import Run
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+LOG = "training.jsonl"
+
+
+def processes() -> Processes:
+    """Returns who trains: this process's number and how many there are, as torchrun says.
+
+    Raises:
+        SettingError: If several GPUs are visible to one process.
+    """
+    import torch
+    import torch.distributed as dist
+
+    if dist.is_available() and dist.is_initialized():
+        return Processes(dist.get_rank(), dist.get_world_size())
+    if torch.cuda.device_count() > 1:
+        raise SettingError(
+            f"{torch.cuda.device_count()} GPUs are visible to one process",
+            fix="Start with torchrun --nproc-per-node, or name one in CUDA_VISIBLE_DEVICES",
+        )
+    return Processes()
+
+
+class Order:
+    """The steps of a run as a sampler of one-step batches, with a progress bar."""
+
+    def __init__(self, total: int, show: bool) -> None:
+        self.total, self.show = total, show
+
+    def __iter__(self) -> Iterator[list[int]]:
+        steps: Iterator[int] = iter(range(self.total))
+        if self.show:
+            steps = progress(range(self.total), "train", self.total)
+        for step in steps:
+            yield [step]
+
+    def __len__(self) -> int:
+        return self.total
+
+
+def make_trainer(run: Run, *, save_every: int | None, tensorboard: bool) -> Any:
+    """Returns the trainer of a run."""
+    try:
+        import accelerate  # noqa: F401
+        import datasets  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(str(error.name), "train", "training") from None
+    arguments = _arguments(run, save_every, tensorboard)
+    return _trainer_class()(run, arguments)
+
+
+def _arguments(run: Run, save_every: int | None, tensorboard: bool) -> Any:
+    from sentence_transformers import SentenceTransformerTrainingArguments
+
+    settings, total = run.settings, len(run.plan)
+    if save_every is not None and save_every < 1:
+        raise SettingError(f"save every is {save_every}", fix="Give 1 or more steps")
+    return SentenceTransformerTrainingArguments(
+        output_dir=str(run.home),
+        max_steps=total,
+        per_device_train_batch_size=1,
+        learning_rate=settings.learning_rate,
+        warmup_steps=math.ceil(settings.warmup * total),
+        lr_scheduler_type=settings.schedule
+        if settings.schedule != "constant"
+        else "constant_with_warmup",
+        weight_decay=settings.weight_decay,
+        max_grad_norm=settings.max_grad_norm,
+        optim="adamw_torch_fused",
+        fp16=run.forward.precision == "fp16",
+        use_cpu=run.forward.device.type == "cpu",
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        save_strategy="steps",
+        save_steps=save_every or max(25, math.ceil(total / 10)),
+        save_total_limit=2,
+        report_to=["tensorboard"] if tensorboard else [],
+        disable_tqdm=True,
+        seed=settings.seed % 2**32,
+        dataloader_num_workers=0,
+        dataloader_pin_memory=False,
+    )
+
+
+@lru_cache(maxsize=1)
+def _trainer_class() -> Any:
+    from sentence_transformers import SentenceTransformerTrainer
+    from torch import nn
+    from torch.utils.data import DataLoader
+    from transformers.trainer_callback import PrinterCallback
+
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+
+    class Loss(nn.Module):
+        """Holds the encoder where the trainer looks for what it optimises."""
+
+        def __init__(self, model: nn.Module) -> None:
+            super().__init__()
+            self.model = model
+
+    class Trainer(SentenceTransformerTrainer):  # type: ignore[misc]
+        """Runs steps of the plan; everything else is the library's."""
+
+        def __init__(self, run: Run, args: Any) -> None:
+            args._n_gpu = min(args.n_gpu, 1)
+            self.run = run
+            self.losses: list[float] = []
+            self.terms: dict[str, float] = {}
+            self.steps = StepLoss(run, processes())
+            super().__init__(
+                model=run.learner, args=args, loss=Loss(run.learner), data_collator=run.collator
+            )
+            self.remove_callback(PrinterCallback)
+            self.log_file = LogFile(run, self.steps.who)
+            last = run.settings.average_last
+            first = math.floor(len(run.plan) * (1 - last)) + 1 if last else None
+            self.averages = Averages(run.learner, run.settings.average, first)
+
+        def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
+            """The card is written by obverse."""
+
+        def get_train_dataloader(self) -> DataLoader[Step]:
+            total = len(self.run.plan)
+            return DataLoader(
+                range(total),  # type: ignore[arg-type]
+                batch_sampler=Order(total, self.steps.who.rank == 0),
+                collate_fn=self.run.collator,
+            )
+
+        def _get_num_items_in_batch(self, batch_samples: list[Any], device: Any) -> None:
+            return None
+
+        def floating_point_ops(self, inputs: Any) -> int:
+            return 0
+
+        def training_step(self, model: Any, inputs: Step, num_items_in_batch: Any = None) -> Tensor:
+            scaler = getattr(self.accelerator, "scaler", None)
+            value, losses = self.steps(inputs, scaler.scale if scaler else None)
+            self.terms = {name: float(term.detach()) for name, term in losses.terms.items()}
+            return value
+
+        def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+            super().log(logs, start_time)
+            if "loss" in logs:
+                self.losses.append(logs["loss"])
+                self.log_file.add(self.state.global_step, logs, self.terms)
+
+        def _load_from_checkpoint(self, checkpoint_path: str, model: Any = None) -> None:
+            load_weights(self.run.learner, Path(checkpoint_path))
+            self.averages.load(Path(checkpoint_path))
+            self.log_file.go_back(int(checkpoint_path.rpartition("-")[2]), self.losses)
+
+        def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+            folder = Path(output_dir or self.args.output_dir)
+            save_weights(self.run.learner, folder)
+            self.averages.save(folder)
+
+        def _save_checkpoint(self, model: Any, trial: Any) -> None:
+            super()._save_checkpoint(model, trial)
+            self.wait()
+            if self.steps.who.rank == 0:
+                self._state_of_data()
+            self.wait()
+
+        def _state_of_data(self) -> None:
+            plan, step = self.run.plan, self.state.global_step
+            epoch, number = divmod(step, plan.per_epoch)
+            write_state(
+                self.run.home / f"checkpoint-{step}",
+                self.run.identity,
+                {
+                    "step": step,
+                    "steps": len(plan),
+                    "epoch": epoch,
+                    "batches_of_epoch": number,
+                    "topics_seen": step * plan.batch_size,
+                    "processes": self.steps.who.count,
+                },
+            )
+
+        def wait(self) -> None:
+            """Waits for all processes."""
+            self.accelerator.wait_for_everyone()
+
+        def _maybe_log_save_evaluate(self, *args: Any, **kwargs: Any) -> None:
+            self.averages.after(self.state.global_step)
+            super()._maybe_log_save_evaluate(*args, **kwargs)
+
+    return Trainer
+
+
+def save_weights(model: Any, folder: Path) -> None:
+    """Writes the weights that learn, and nothing else: a checkpoint is for going on."""
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    learned = {
+        name: p.detach().contiguous().clone()
+        for name, p in model.named_parameters()
+        if p.requires_grad
+    }
+    save_file(learned, str(folder / "learned.safetensors"))
+
+
+def load_weights(model: Any, folder: Path) -> None:
+    """Puts the weights of :func:`save_weights` back."""
+    import torch
+    from safetensors.torch import load_file
+
+    learned = load_file(str(folder / "learned.safetensors"))
+    own = dict(model.named_parameters())
+    with torch.no_grad():
+        for name, value in learned.items():
+            own[name].copy_(value)
+
+
+class StepLoss:
+    """Computes one step: vectors, matrix, loss, gradient."""
+
+    def __init__(self, run: Run, who: Processes) -> None:
+        self.run, self.who = run, who
+
+    def __call__(self, step: Step, scale: Any = None) -> tuple[Tensor, Losses]:
+        """Adds the step's gradient to the weights; returns the loss and its terms."""
+        import torch
+
+        run, settings = self.run, self.run.settings
+        device = run.forward.device
+        torch.manual_seed(
+            seed_for(settings.seed, "dropout", step.batch.step, self.who.rank) % 2**63
+        )
+        run.learner.train()
+        fixed = self._fixed(step)
+        matrix = _on(step.matrix, device)
+        count, found = len(step.rows), Losses()
+
+        def loss(vectors: Tensor) -> Tensor:
+            nonlocal found
+            docs = vectors[count:]
+            if fixed is not None:
+                docs = torch.cat([docs, fixed])
+            found = objective(vectors[:count], docs, matrix, settings.terms)
+            return found.total
+
+        value = step_gradient(
+            run.forward,
+            step.texts,
+            loss,
+            processes=self.who,
+            chunked=settings.chunked,
+            scale=scale,
+        )
+        if self.who.count > 1:
+            summed(list(run.learner.parameters()))
+        return value, found
+
+    def _fixed(self, step: Step) -> Tensor | None:
+        if step.unlearned:
+            return self.run.forward.frozen(step.unlearned)
+        return None if step.fixed is None else step.fixed.to(self.run.forward.device)
+
+
+def _on(matrix: Any, device: Any) -> Any:
+    from dataclasses import fields, replace
+
+    values = {f.name: getattr(matrix, f.name) for f in fields(matrix)}
+    return replace(matrix, **{k: v.to(device) for k, v in values.items() if v is not None})
+
+
+class LogFile:
+    """``training.jsonl``: a line a step, written at once, for people and plots."""
+
+    def __init__(self, run: Run, who: Processes) -> None:
+        self.path, self.run, self.silent = run.home / LOG, run, who.rank != 0
+        self.began, self.first = time.monotonic(), 0
+        if not self.silent:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.touch()
+
+    def go_back(self, step: int, losses: list[float]) -> None:
+        """Forgets the lines after a step, from which training goes on."""
+        import orjson
+
+        self.first = step
+        if self.silent:
+            return
+        rows = [orjson.loads(line) for line in self.path.read_bytes().splitlines() if line]
+        kept = [row for row in rows if row["step"] <= step]
+        losses[:] = [row["loss"] for row in kept if "loss" in row]
+        self.path.write_bytes(b"".join(to_json(row) + b"\n" for row in kept))
+
+    def add(self, step: int, logs: dict[str, float], terms: dict[str, float]) -> None:
+        """Writes a step's line, and says every tenth of the run how it stands."""
+        if self.silent:
+            return
+        total = len(self.run.plan)
+        spent = time.monotonic() - self.began
+        row = {
+            "step": step,
+            "epoch": round(step / self.run.plan.per_epoch, 4),
+            "loss": logs["loss"],
+            "learning_rate": logs["learning_rate"],
+            "gradient_norm": logs.get("grad_norm"),
+            "seconds": round(spent, 2),
+        }
+        with self.path.open("ab") as stream:
+            stream.write(to_json(row | (terms if len(terms) > 1 else {})) + b"\n")
+        if step * 10 // total > (step - 1) * 10 // total:
+            left = spent / max(1, step - self.first) * (total - step)
+            say(f"train: step {step:,} of {total:,}, loss {logs['loss']:.3f}, {left:.0f} s left")
