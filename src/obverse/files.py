@@ -6,10 +6,12 @@ its final name is complete.
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
 import io
 import json
+import lzma
 import os
 import sys
 import tempfile
@@ -28,6 +30,7 @@ from obverse.records import Doc, Topic, topic_from_json, topic_to_json
 BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+_BZIP2, _XZ, _ZIP = b"BZh", b"\xfd7zXZ\x00", b"PK\x03\x04"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -57,16 +60,23 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             stream = gzip.GzipFile(fileobj=buffered)
         elif head == _ZSTD:
             stream = io.BufferedReader(_ZstdFrames(buffered), buffer_size=1 << 17)
+        elif head.startswith(_BZIP2):
+            stream = bz2.BZ2File(buffered)
+        elif head == _XZ[:4]:
+            stream = lzma.LZMAFile(buffered)  # noqa: SIM115
+        elif head == _ZIP:
+            raise InputError("is a zip archive", where=name, fix="Unpack it and name a file of it")
         try:
             yield stream
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
             raise InputError(
                 f"the archive is cut off or damaged ({error})",
                 where=name,
                 fix="Fetch or write the file again",
             ) from None
         except Exception as error:
-            if type(error).__name__ == "ZstdError":
+            # bz2 raises a bare OSError, and zstandard may not be installed to name its error.
+            if type(error).__name__ == "ZstdError" or head.startswith(_BZIP2):
                 raise InputError(
                     f"the archive is cut off or damaged ({error})",
                     where=name,
@@ -168,9 +178,11 @@ def read_lines(
 def _blocks(stream: IO[bytes]) -> Iterator[tuple[list[bytes], bool]]:
     """Yields the lines of blocks, and whether a block holds a CR or what may be a byte-order mark."""
     rest, odd = b"", True  # the first line may begin with a mark
+    end = b""
     while block := stream.read(_BLOCK):
+        end = end or (b"\r" if b"\r" in block and b"\n" not in block else b"\n")
         odd = odd or b"\r" in block or BOM in block
-        lines = (rest + block).split(b"\n")
+        lines = (rest + block).split(end)
         rest = lines.pop()
         if lines:
             yield lines, odd or lines[0].endswith(b"\r") or lines[0].startswith(BOM)

@@ -79,7 +79,7 @@ def _inspect(
         if not _is_content(error):
             raise
         findings.close_lines()
-        code = "cut_archive" if "cut off or damaged" in str(error) else "not_utf8"
+        code = "not_utf8" if "UTF-16" in error.what else "cut_archive"
         findings.note(code, None, None, error.what)
 
 
@@ -180,7 +180,10 @@ def _guess(path: str | os.PathLike[str], columns: dict[str, str], findings: Find
 
 
 def _is_content(error: InputError) -> bool:
-    return "cut off or damaged" in error.what or "UTF-16" in error.what
+    return any(sign in error.what for sign in _DAMAGE) or "UTF-16" in error.what
+
+
+_DAMAGE = ("cut off or damaged", "is no Parquet file", "is a zip archive")
 
 
 def _tokens(encoder: str | None, max_tokens: int | None) -> tuple[int, Any]:

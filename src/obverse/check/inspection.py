@@ -23,6 +23,8 @@ _FILTER_WORDS = re.compile(
 _COPY_WORDS = 8
 """An instruction that shares this many words in a row with a positive copies it."""
 
+_NULL_WORDS = frozenset({"nan", "null", "none", "undefined", "n/a", "<na>", "nil"})
+_LONG_QUERY = 2_000
 _NEAR = 0.9
 """Share of common words from which two texts are nearly the same."""
 
@@ -84,6 +86,8 @@ class Inspection:
             self.findings.note(
                 "duplicate_document", line, field, f"{doc_id!r} has the text of {other!r}"
             )
+        if whole.strip().lower() in _NULL_WORDS:
+            self.findings.note("null_word", line, field, f"document {doc_id!r} is {whole!r}")
         self._language("document", whole, doc_id, line, field)
         self._tokens(whole, f"document {doc_id!r}", line, field)
         if self.leaked_documents and uid in self.leaks:
@@ -97,6 +101,10 @@ class Inspection:
         self._id(topic.topic_id, line, "query_id")
         self._language("query", topic.query, topic.topic_id, line, "query")
         self._filter(topic.query, line, "query")
+        if topic.query.strip().lower() in _NULL_WORDS:
+            self.findings.note("null_word", line, "query", f"the query is {topic.query!r}")
+        if len(topic.query) > _LONG_QUERY:
+            self.findings.note("huge_query", line, "query", f"has {len(topic.query):,} characters")
         found = self.leaks.get(text_uid(topic.query))
         if found is not None:
             self.findings.note(self.leak_code, line, "query", f"{topic.query[:60]!r} is in {found}")

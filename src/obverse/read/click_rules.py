@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from obverse.read.faults import Findings
-from obverse.read.gathering import CLICKED, NEGATIVE, NO_POSITION, POSITIVE, Judgements
+from obverse.read.gathering import (
+    CLICKED,
+    NEGATIVE,
+    NO_POSITION,
+    POSITIVE,
+    SHOWN,
+    Judgements,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,7 @@ class RuleJudge:
 
     rule: ClickRule
     findings: Findings
+    plain: bool = False
     queries: int = 0
     shown: int = 0
     clicked: int = 0
@@ -49,6 +57,29 @@ class RuleJudge:
     negatives: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, found: Judgements) -> dict[int, int]:
+        if self.plain and CLICKED in found.kinds:
+            return self._everything(found)
+        return self._by_rule(found)
+
+    def _everything(self, found: Judgements) -> dict[int, int]:
+        """The rule ``all`` without limits and positions, as most logs without ranks are read."""
+        kinds: dict[int, int] = {}
+        for doc, kind in zip(found.docs, found.kinds, strict=True):
+            if kind == CLICKED:
+                kinds[doc] = POSITIVE
+            else:
+                kinds.setdefault(doc, NEGATIVE)
+        positive = sum(kinds.values())
+        negative = len(kinds) - positive
+        self.queries += 1
+        self.clicked += positive
+        self.shown += found.kinds.count(SHOWN)
+        for name in ("all", "in force"):
+            self.with_negatives[name] += negative > 0
+            self.negatives[name] += negative
+        return kinds
+
+    def _by_rule(self, found: Judgements) -> dict[int, int]:
         clicked = dict.fromkeys(
             doc for doc, kind in zip(found.docs, found.kinds, strict=True) if kind == CLICKED
         )
@@ -61,8 +92,8 @@ class RuleJudge:
         examined: Counter[int] = Counter()
         chosen: Counter[int] = Counter()
         limit, strict = self.rule.max_position, self.rule.name == "examined"
-        for doc, kind, position, session in zip(
-            found.docs, found.kinds, found.positions, found.sessions, strict=True
+        for doc, kind, line, position, session in zip(
+            found.docs, found.kinds, found.lines, found.positions, found.sessions, strict=True
         ):
             placed = position != NO_POSITION
             self.positions |= placed
@@ -72,6 +103,10 @@ class RuleJudge:
             if doc in clicked:
                 continue
             everything[doc] += 1
+            if strict and not placed:
+                self.findings.note(
+                    "rule_without_positions", line, "position", "no position: no negative"
+                )
             above = placed and position < last.get(session, NO_POSITION)
             if above:
                 examined[doc] += 1
@@ -105,9 +140,14 @@ class RuleJudge:
         return [*lines, f"in force: {limits}"]
 
 
-def kept_by_rule(rule: ClickRule, findings: Findings) -> RuleJudge:
-    """Returns the function that judges a click log's views by a rule."""
-    return RuleJudge(rule, findings)
+def kept_by_rule(rule: ClickRule, findings: Findings, *, positions: bool = True) -> RuleJudge:
+    """Returns the function that judges a click log's views by a rule.
+
+    Args:
+        positions: Whether the log has any.
+    """
+    plain = not positions and rule == ClickRule("all")
+    return RuleJudge(rule, findings, plain)
 
 
 def _last_clicks(found: Judgements) -> dict[int, int]:

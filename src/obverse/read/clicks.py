@@ -89,7 +89,7 @@ def read_clicks(
         _add_row(gathering, topic, view, number, line, row)
     decided = _decide(rule, gathering, max_position, min_impressions)
     gathering.origin = decided.origin
-    judge = kept_by_rule(decided, findings)
+    judge = kept_by_rule(decided, findings, positions=gathering.has_positions)
     yield from gathering.topics(judge, clicks=True)
     findings.said.extend(judge.table())
 
@@ -142,7 +142,10 @@ def _add_lists(
     clicked_key: str | None,
 ) -> None:
     findings, documents = gathering.findings, gathering.documents
+    shown_key = _key(row, SHOWN_KEYS)
     value = row.get(clicked_key) if clicked_key else None
+    if shown_key is not None:
+        value = _resolved(value, row[shown_key])
     clicked, reason = passages(value, clicked_key or "clicked", line, findings)
     if not clicked:
         gathering.because(topic, f"{reason} positive" if reason else "no positive")
@@ -151,7 +154,6 @@ def _add_lists(
         number = documents.number(passage, line, clicked_key or "clicked")
         taken.add(number)
         gathering.judge(view, number, CLICKED, line, _position(item, line, findings), line)
-    shown_key = _key(row, SHOWN_KEYS)
     gathering.negative_field = shown_key or "shown"
     if shown_key is None:
         return
@@ -162,6 +164,25 @@ def _add_lists(
             findings.note("positive_among_negatives", line, shown_key, f"document {passage[0]!r}")
             continue
         gathering.judge(view, number, SHOWN, line, _position(item, line, findings), line)
+
+
+def _resolved(clicked: Any, shown: Any) -> Any:
+    """Puts documents for ids: some logs say what was clicked by the ids of what was shown."""
+    if not isinstance(shown, list) or not isinstance(clicked, (list, str, int)):
+        return clicked
+    if isinstance(clicked, list) and clicked and isinstance(clicked[0], dict):
+        return clicked
+    named = {
+        str(item[key]): item
+        for item in shown
+        if isinstance(item, dict)
+        for key in ID_KEYS
+        if key in item
+    }
+    names = clicked if isinstance(clicked, list) else [clicked]
+    if names and all(isinstance(n, (str, int)) and str(n) in named for n in names):
+        return [named[str(name)] for name in names]
+    return clicked
 
 
 def _add_impressions(
@@ -195,7 +216,7 @@ def _add_flat(
     clicked_key: str | None,
 ) -> None:
     findings = gathering.findings
-    found, reason = passages(_without_query(row), "text", line, findings)
+    found, reason = passages(_without_query(row), "text", line, findings, bare=True)
     clicked = _is_click(row.get(clicked_key or "clicked"), line, clicked_key or "clicked", findings)
     for passage, _ in found:
         number = gathering.documents.number(passage, line, "text")
@@ -266,13 +287,13 @@ def seconds(stamp: Any) -> float | None:
 
 
 def _position(item: Any, line: int, findings: Findings) -> int:
-    if not isinstance(item, dict):
+    if not isinstance(item, dict) or not ("position" in item or "rank" in item):
         return NO_POSITION
     value = item.get("position", item.get("rank"))
     if value is None or value == "":
         return NO_POSITION
     try:
-        position = int(value)
+        position = int(float(value))
         if position != float(value) or position < 0 or isinstance(value, bool):
             raise ValueError
     except (TypeError, ValueError, OverflowError):

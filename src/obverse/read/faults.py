@@ -47,7 +47,7 @@ _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 FAULTS: dict[str, Kind] = {
     # lines and files
     "byte_order_mark": Kind(_N, "a byte-order mark (U+FEFF)", "removed"),
-    "crlf": Kind(_N, "lines end in CR LF", "the CR is removed"),
+    "crlf": Kind(_N, "lines end in CR LF or CR", "the CR is removed"),
     "blank_line": Kind(_N, "a blank line", "skipped"),
     "line_separator": Kind(
         _N, "U+2028, U+2029 or U+0085 inside a text, which some tools take for a line end", "kept"
@@ -69,6 +69,8 @@ FAULTS: dict[str, Kind] = {
     "type_drift": Kind(_W, "a field whose type changes from row to row", "each is read as it is"),
     "wrong_type": Kind(_E, "a value of the wrong type", "the row is set aside"),
     "string_for_list": Kind(_W, "a bare string where a list belongs", "read as one passage"),
+    "object_for_list": Kind(_W, "one object where a list belongs", "read as one document"),
+    "json_in_string": Kind(_W, "a list written as a string", "read as the list that it says"),
     "string_for_document": Kind(
         _W, "a string where an object with id and text belongs", "read as one passage"
     ),
@@ -100,6 +102,8 @@ FAULTS: dict[str, Kind] = {
     "blank_query": Kind(_W, "an empty or blank query", "the row is set aside"),
     "missing_query_text": Kind(_W, "a row without a query", "the row is set aside"),
     "duplicate_document": Kind(_N, "one text under several document ids", "kept"),
+    "null_word": Kind(_W, "a text that is the word nan, null, none or undefined", "kept"),
+    "huge_query": Kind(_W, "a very long query", "kept; encoders cut it at their limit"),
     "huge_document": Kind(_W, "a very long document", "kept; encoders cut it at their limit"),
     "over_token_limit": Kind(_W, "a text longer than the encoder reads", "cut at the limit"),
     "wrong_language": Kind(_W, "a text in another script or language than the rest", "kept"),
@@ -256,7 +260,7 @@ class Findings:
         facts = self.lines
         for code, count, line, message in (
             ("byte_order_mark", facts.marks, facts.first_mark, "byte-order mark removed"),
-            ("crlf", facts.crlf, facts.first_crlf, "CR removed before LF"),
+            ("crlf", facts.crlf, facts.first_crlf, "carriage return removed"),
             ("blank_line", facts.blank, facts.first_blank, "blank line skipped"),
         ):
             if count:

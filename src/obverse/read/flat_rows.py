@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from obverse.read.gathering import CLICKED, NO_POSITION, SHOWN, Gathering
+from obverse.read.passages import is_blank
 
 Names = tuple[str, ...]
 _MARK = "\ufeff"
@@ -60,7 +61,7 @@ class FlatRows:
         query, doc_id, text, clicked = plan.values(row)
         if not (type(query) is type(doc_id) is type(text) is str and query and doc_id and text):
             return False
-        if query[0] == _MARK or text[0] == _MARK or query.isspace() or text.isspace():
+        if query[0] == _MARK or text[0] == _MARK or is_blank(query) or is_blank(text):
             return False
         title = row[plan.title] if plan.title else ""
         position = row[plan.position] if plan.position else NO_POSITION

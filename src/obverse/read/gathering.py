@@ -330,11 +330,12 @@ class Gathering:
             self.findings.set_aside(topic_id, reason, line)
             return None
         kept = {doc_id for view in made for doc_id in view.labels}
+        whole = len(kept) == len(docs)
         return Topic(
             topic_id,
             self._queries[topic],
-            tuple(doc for doc in docs.values() if doc.doc_id in kept),
-            tuple(sorted(made, key=lambda view: not view.is_plain)),
+            tuple(docs.values() if whole else (d for d in docs.values() if d.doc_id in kept)),
+            tuple(sorted(made, key=_plain_first) if len(made) > 1 else made),
         )
 
     def _labels(
@@ -349,11 +350,16 @@ class Gathering:
         positive = [doc for doc, kind in kinds.items() if kind == POSITIVE]
         if not positive:
             return kinds
-        uids = {self.documents.uid(doc, docs[doc]): doc for doc in positive}
+        firsts = {_first_word(docs[doc]) for doc in positive}
+        uids: dict[int, int] = {}
         labels: dict[int, int] = {}
         for doc, kind in kinds.items():
             if kind in (NEGATIVE, INSTRUCTION_NEGATIVE):
-                twin = uids.get(self.documents.uid(doc, docs[doc]))
+                first = _first_word(docs[doc])
+                twin = None
+                if first is None or first in firsts or None in firsts:
+                    uids = uids or {self.documents.uid(doc, docs[doc]): doc for doc in positive}
+                    twin = uids.get(self.documents.uid(doc, docs[doc]))
                 if twin is not None:
                     self._note_twin(topic_id, _line_of(doc, found), docs[twin], docs[doc])
                     continue
@@ -387,6 +393,10 @@ class Gathering:
         )
 
 
+def _plain_first(view: View) -> bool:
+    return not view.is_plain
+
+
 def _line_of(doc: int, found: Judgements) -> int:
     """The line where a view's document was judged otherwise than positive."""
     return next(
@@ -401,6 +411,15 @@ def _mark_instruction_negatives(labels: dict[int, int], positives: set[int]) -> 
     for doc, kind in labels.items():
         if kind == NEGATIVE and doc in positives:
             labels[doc] = INSTRUCTION_NEGATIVE
+
+
+def _first_word(doc: Doc) -> str | None:
+    """The first word as compared: texts that differ in it are not the same. None where case is not so simple."""
+    text = f"{doc.title} {doc.text[:80]}" if doc.title else doc.text
+    if not text.isascii():
+        return None
+    words = text.split(None, 1)
+    return words[0].lower() if words else None
 
 
 def full_text(doc: Doc) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from obverse.files import parse_json
 from obverse.read.faults import Findings
 
 ID_KEYS = ("id", "doc_id", "_id", "docid", "document_id", "pid", "docno")
@@ -38,9 +41,7 @@ def passages(
     elif value is None:
         return [], None
     else:
-        if isinstance(value, str) and not bare:
-            findings.note("string_for_list", line, field, f"{_start(value)} read as one passage")
-        items = [value]
+        items = _listed(value, field, line, findings, bare)
     found: list[tuple[Passage, Any]] = []
     reason: str | None = None
     for number, item in enumerate(items):
@@ -56,6 +57,44 @@ def passages(
     return found, reason
 
 
+def _listed(value: Any, field: str, line: int, findings: Findings, bare: bool) -> list[Any]:
+    """Returns a list for what stands where one belongs: a string, an object, or a list written as a string."""
+    if isinstance(value, str):
+        found = _said_list(value)
+        if found is not None:
+            findings.note("json_in_string", line, field, f"{_start(value)} read as a list")
+            return found
+        if not bare:
+            findings.note("string_for_list", line, field, f"{_start(value)} read as one passage")
+    elif isinstance(value, dict) and not bare and field != "document":
+        findings.note("object_for_list", line, field, "one object read as a list of one")
+    return [value]
+
+
+def _said_list(text: str) -> list[Any] | None:
+    """Returns the list that a cell of a table spells, as JSON or as Python prints it."""
+    if not (text.startswith("[") and text.rstrip().endswith("]")):
+        return None
+    try:
+        found = parse_json(text.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        try:
+            found = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+    fits = isinstance(found, list) and all(isinstance(item, (str, dict)) for item in found)
+    return found if fits else None
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text can be seen: white space, zero-width and control characters alone."""
+    if not text or text.isspace():
+        return True
+    if text[0] > " " and text.isascii():
+        return False
+    return all(unicodedata.category(char)[0] in "ZC" for char in text)
+
+
 def _from_object(
     item: Mapping[str, Any], field: str, number: int, line: int, findings: Findings
 ) -> Passage | str:
@@ -67,13 +106,13 @@ def _from_object(
         title = (
             "" if title is None else _said_string(title, f"{field}[{number}].title", line, findings)
         )
-    if type(text) is not str or not text or text.isspace() or text[0] == "\ufeff":
+    if type(text) is not str or is_blank(text) or text[0] == "\ufeff":
         text = _text_or_reason(text, title, f"{field}[{number}].text", line, findings)
         if text is None:
             return "null"
         if text is _MISSING:
             return "missing"
-        if not (text.strip() or title.strip()):
+        if is_blank(text) and is_blank(title):
             return "blank"
     doc_id: Any = item[names[0]] if names[0] else None
     if type(doc_id) is not str or not doc_id:
@@ -91,7 +130,7 @@ def _from_other(
     if not isinstance(item, str):
         findings.note("wrong_type", line, where, f"a document cannot be {item!r:.40}")
         return "of the wrong type"
-    if not item.strip():
+    if is_blank(item):
         code = "blank_text" if item else "empty_text"
         findings.note(code, line, where, "the document is blank")
         return "blank"
@@ -105,7 +144,7 @@ def _text_or_reason(text: Any, title: str, where: str, line: int, findings: Find
     """Returns a text, None for null, or ``_MISSING``; a title alone is a text too."""
     if isinstance(text, str):
         text = text.removeprefix("\ufeff")
-        if not text.strip() and not title.strip():
+        if is_blank(text) and is_blank(title):
             findings.note(
                 "blank_text" if text else "empty_text", line, where, "the document is blank"
             )

@@ -6,7 +6,7 @@ from typing import Any
 
 from obverse.read.faults import Findings
 from obverse.read.gathering import Gathering, query_id
-from obverse.read.passages import string_id
+from obverse.read.passages import is_blank, string_id
 
 QUERY_KEYS = (
     "query",
@@ -33,12 +33,14 @@ def start_row(
     """
     findings = gathering.findings
     findings.rows += 1
-    name = next((key for key in ID_KEYS if row.get(key) is not None), None)
+    name: str | None = "query_id"
+    if row.get("query_id") is None:
+        name = next((key for key in ID_KEYS if row.get(key) is not None), None)
     topic_id = row[name] if name else None
     if name and type(topic_id) is not str:
         topic_id = string_id(topic_id, name, line, findings)
     query = query_of(row)
-    if type(query) is not str or not query.strip():
+    if type(query) is not str or is_blank(query):
         _no_query(query, topic_id, line, row, findings)
         return None
     query = query.removeprefix("\ufeff")

@@ -1,0 +1,177 @@
+"""Kinds of damage beyond the first examples: other containers, line ends, invisible texts, lists in cells."""
+
+from __future__ import annotations
+
+import bz2
+import json
+import lzma
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from obverse.check import check
+from obverse.errors import InputError
+from obverse.read import Findings, read
+from obverse.records import Topic
+
+Jsonl = Callable[..., Path]
+
+
+def read_all(path: Path, **options: Any) -> tuple[dict[str, Topic], Findings]:
+    findings = Findings()
+    return {t.topic_id: t for t in read(path, findings=findings, **options)}, findings
+
+
+def clicks(query_id: Any, query: Any, clicked: Any, shown: Any = ()) -> dict[str, Any]:
+    return {"query_id": query_id, "query": query, "clicked": clicked, "shown": shown}
+
+
+def doc(doc_id: Any, text: Any) -> dict[str, Any]:
+    return {"id": doc_id, "text": text}
+
+
+def test_lines_that_end_in_cr_alone(tmp_path: Path) -> None:
+    rows = [json.dumps(clicks(f"q{n}", f"query {n}", [doc("a", "A.")])) for n in range(3)]
+    (tmp_path / "mac.jsonl").write_bytes("\r".join([*rows, ""]).encode())
+    topics, findings = read_all(tmp_path / "mac.jsonl")
+    assert list(topics) == ["q0", "q1", "q2"] and findings.lines.crlf == 0
+    (tmp_path / "mac.tsv").write_bytes(b"query\tpositive\ra\tA.\rb\tB.\r")
+    assert len(read_all(tmp_path / "mac.tsv")[0]) == 2
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+def test_other_containers_are_read_by_content(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    row = json.dumps(clicks("q", "a", [doc("a", "A.")])).encode() + b"\n"
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(pack(row * 50))
+    assert read_all(path)[1].rows == 50
+    path.write_bytes(pack(row * 50)[:-8])
+    with pytest.raises(InputError, match="cut off or damaged"):
+        read_all(path)
+    assert "cut_archive" in check(path).counts
+
+
+def test_a_zip_archive_is_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "rows.zip", "w") as archive:
+        archive.writestr("rows.jsonl", "{}")
+    with pytest.raises(InputError, match="zip archive"):
+        read_all(tmp_path / "rows.zip")
+    assert "cut_archive" in check(tmp_path / "rows.zip").counts
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\u00a0\u2003", "\u200b", "\u200b\ufeff \u2060", "\x00", "\u3000"]
+)
+def test_texts_without_anything_to_see_are_blank(jsonl: Jsonl, text: str) -> None:
+    path = jsonl(
+        clicks("ok", "a", [doc("a", "A.")], [doc("b", text)]), clicks("no", text, [doc("a", "A.")])
+    )
+    topics, findings = read_all(path)
+    assert list(topics) == ["ok"] and len(topics["ok"].docs) == 1
+    assert [row["reason"] for row in findings.drops.rows] == ["blank query"]
+
+
+@pytest.mark.parametrize("text", ["👍", "x", "ß", "日"])
+def test_one_visible_character_is_a_text(jsonl: Jsonl, text: str) -> None:
+    topics, _ = read_all(jsonl(clicks("q", text, [doc("a", text)])))
+    assert topics["q"].docs[0].text == text
+
+
+def test_one_object_where_a_list_belongs(jsonl: Jsonl) -> None:
+    topics, findings = read_all(jsonl(clicks("q", "a", doc("a", "A."), doc("b", "B."))))
+    assert topics["q"].views[0].positives == ["a"]
+    assert [(e.line, e.field) for e in findings.examples["object_for_list"]] == [
+        (1, "clicked"),
+        (1, "shown"),
+    ]
+
+
+def test_lists_in_the_cells_of_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    cell = json.dumps([doc("a", "A."), doc("b", "B.")]).replace('"', '""')
+    path.write_text(f"query_id,query,clicked,shown\n1,x,\"{cell}\",\"['one', 'two']\"\n")
+    topics, findings = read_all(path)
+    assert topics["1"].views[0].positives == ["a", "b"] and len(topics["1"].views[0].negatives) == 2
+    assert findings.counts["json_in_string"] == 2
+
+
+def test_clicks_named_by_the_ids_of_what_was_shown(jsonl: Jsonl) -> None:
+    shown = [
+        doc("1", "A.") | {"position": 1},
+        doc("2", "B.") | {"position": 2},
+        doc("3", "C.") | {"position": 3},
+    ]
+    topics, findings = read_all(jsonl(clicks("q", "a", ["2"], shown)))
+    assert topics["q"].views[0].positives == ["2"] and topics["q"].views[0].negatives == ["1"]
+    assert not findings.counts["string_for_document"]
+
+
+def test_items_of_no_known_form_are_left_out(jsonl: Jsonl) -> None:
+    topics, findings = read_all(
+        jsonl(clicks("q", "a", [doc("a", "A."), 3, None, ["x"], True], [{}, doc("b", 4)]))
+    )
+    assert len(topics["q"].views[0].positives) == 1
+    assert findings.counts["wrong_type"] >= 3 and findings.counts["null_text"] == 1
+
+
+@pytest.mark.parametrize("position", ["2", 2.0, "2.0"])
+def test_positions_as_strings_and_floats(jsonl: Jsonl, position: Any) -> None:
+    items = [
+        doc("a", "A.") | {"position": 1},
+        doc("b", "B.") | {"position": position, "clicked": "true"},
+    ]
+    topics, findings = read_all(jsonl({"query_id": "q", "query": "a", "impressions": items}))
+    assert topics["q"].views[0].negatives == ["a"] and not findings.counts["bad_position"]
+
+
+def test_rows_without_positions_give_no_negatives_under_a_rule_that_needs_them(
+    jsonl: Jsonl,
+) -> None:
+    placed = [doc("a", "A.") | {"position": 1}, doc("b", "B.") | {"position": 2, "clicked": True}]
+    bare = [doc("c", "C."), doc("d", "D.") | {"clicked": True}]
+    path = jsonl(
+        *[
+            {"query_id": n, "query": n, "impressions": items}
+            for n, items in (("p", placed), ("n", bare))
+        ]
+    )
+    topics, findings = read_all(path)
+    assert topics["p"].views[0].negatives == ["a"] and topics["n"].views[0].negatives == []
+    assert findings.examples["rule_without_positions"][0].line == 2
+
+
+def test_words_for_nothing_and_long_queries_are_reported(jsonl: Jsonl) -> None:
+    path = jsonl(
+        clicks("q", "nan", [doc("a", "None")]), clicks("r", "long " * 1_000, [doc("b", "B.")])
+    )
+    counts = check(path).counts
+    assert counts["null_word"] == 2 and counts["huge_query"] == 1
+
+
+def test_the_short_way_and_the_long_way_agree(jsonl: Jsonl) -> None:
+    rows = [
+        {
+            "session_id": f"s{n // 4}",
+            "query": f"q {n // 8}",
+            "doc_id": str(n % 11),
+            "text": f"T {n % 11}",
+            "position": n % 4 + 1,
+            "clicked": n % 3 == 0,
+            "timestamp": 1_700_000_000 + n,
+        }
+        for n in range(64)
+    ]
+    short, one = read_all(jsonl(*rows))
+    # A null instruction, a float time and a string position say the same and need the long way.
+    slow = [
+        row | {"position": str(row["position"]), "timestamp": float(row["timestamp"])}
+        for row in rows
+    ]
+    long, other = read_all(jsonl(*slow, name="slow.jsonl"))
+    assert short == long
+    assert (one.rows, one.usable, one.counts) == (other.rows, other.usable, other.counts)
