@@ -1,4 +1,4 @@
-"""Commands: demo, mix, list."""
+"""Commands: demo, mix, report, list."""
 
 from __future__ import annotations
 
@@ -70,3 +70,64 @@ def mix(
     say(
         f"mix: {came} in, {len(topics):,} topics out ({book['docs']:,} documents, views {book['views']})"
     )
+
+
+@app.command()
+def report(
+    results: Annotated[
+        list[str],
+        typer.Argument(help="NAME=FOLDER of evaluate --out, the base first; two or more."),
+    ],
+    on: Annotated[Path, typer.Option(help="The topics benchmark they were measured on.")],
+    out: Annotated[Path, typer.Option(help="The page.")],
+    model: Annotated[
+        Path | None, typer.Option(help="The trained model, for its loss curve.")
+    ] = None,
+    filtered: Annotated[
+        Path | None, typer.Option(help="The topics that filter left, for the similarity gains.")
+    ] = None,
+    shown: Annotated[int, typer.Option(help="Topics shown, the first of the file.")] = 12,
+    seed: Annotated[int, typer.Option(help="Of the paired tests.")] = 0,
+) -> None:
+    """Write one self-contained HTML page of two models' results on a topics benchmark."""
+    from obverse.files import whole_file
+    from obverse.log import say
+    from obverse.report.page import page
+    from obverse.report.results_page import page_data
+
+    folders = {}
+    for result in results:
+        name, equals, folder = result.partition("=")
+        if not equals or not name:
+            raise SettingError(f"{result!r} is not NAME=FOLDER", fix="Write before=runs/base")
+        folders[name] = folder
+    html = page(page_data(folders, on, model=model, filtered=filtered, shown=shown, seed=seed))
+    with whole_file(out) as stream:
+        stream.write(html.encode())
+    say(f"report: {len(folders)} results in, a page out: {out}")
+
+
+@app.command("list")
+def list_command(
+    what: Annotated[
+        str, typer.Argument(help="methods, filters, benchmarks, formats or templates.")
+    ],
+) -> None:
+    """List the names that other commands take."""
+    from obverse.benchmarks.named import BENCHMARKS
+    from obverse.filters import FILTERS
+    from obverse.inputs import TEMPLATES
+    from obverse.read.formats import FORMATS
+    from obverse.synthesis import METHODS
+
+    tables = {
+        "methods": METHODS,
+        "filters": FILTERS,
+        "benchmarks": BENCHMARKS,
+        "formats": FORMATS,
+        "templates": TEMPLATES,
+    }
+    if what not in tables:
+        raise SettingError(f"there is no list of {what!r}", fix=f"Use one of {', '.join(tables)}")
+    for name in tables[what]:
+        print(name)

@@ -34,6 +34,7 @@ def make_training_set(
     held_out: Iterable[Topic],
     corpus: Mapping[str, Doc],
     seed: int,
+    size: int | None = None,
 ) -> Path:
     """Makes the training topics, stage by stage, and returns their file.
 
@@ -43,12 +44,15 @@ def make_training_set(
         held_out: Topics that training must not touch.
         corpus: The documents by id, to mine from.
         seed: Of synthesis and mixing.
+        size: Stop at so many claims, half of them with recorded replies; by default all.
     """
     held = list(held_out)
     answers = {doc_id for topic in held for view in topic.views for doc_id in view.positives}
     corpus = {doc_id: doc for doc_id, doc in corpus.items() if doc_id not in answers}
     claims = read(sample_folder(), "beir", findings=Findings(file="scifact"), split="train")
-    apart = journey.stage("read", claims, apart_from(held), "1-read", "809 training claims")
+    apart = journey.stage(
+        "read", claims, _each(apart_from(held), _first(size)), "1-read", "809 training claims"
+    )
     mined = journey.stage("mine", apart, _mined(corpus), "2-mined", by="bm25", take=5)
     judged = journey.stage(
         "synthesize",
@@ -88,6 +92,23 @@ def apart_from(held_out: Iterable[Topic]) -> Stage:
                 drops.add(topic.topic_id, "its positive is a positive of a held-out topic")
             else:
                 yield topic
+
+    return stage
+
+
+def _first(size: int | None) -> Stage:
+    """Keeps so many topics, half of them such as have a recorded reply."""
+    judged = {topic.query for topic in sample_candidates()} if size is not None else set()
+
+    def stage(topics: Iterable[Topic], drops: Drops) -> Iterator[Topic]:
+        kept = {True: 0, False: 0}
+        for topic in topics:
+            kind = topic.query in judged
+            if size is None or kept[kind] < size // 2:
+                kept[kind] += 1
+                yield topic
+            else:
+                drops.add(topic.topic_id, "left out of the quick run")
 
     return stage
 

@@ -33,6 +33,10 @@ class Journey:
     out: Path
     lines: list[Line] = field(default_factory=list)
 
+    def file(self, name: str) -> Path:
+        """Returns the path of a stage's topics."""
+        return self.out / "data" / f"{name}.jsonl.gz"
+
     def stage(
         self,
         name: str,
@@ -43,7 +47,7 @@ class Journey:
         **parameters: Any,
     ) -> Path:
         """Runs one stage into ``data/<file>.jsonl.gz`` and returns that path."""
-        target = self.out / "data" / f"{file}.jsonl.gz"
+        target = self.file(file)
         drops, taken, left = Drops(), Counts(), Counts()
         topics = read_topics(source) if isinstance(source, Path) else source
         with self.timed(name) as line:
