@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -120,7 +121,7 @@ def list_command(
     from obverse.read.formats import FORMATS
     from obverse.synthesis import METHODS
 
-    tables = {
+    tables: dict[str, Iterable[str]] = {
         "methods": METHODS,
         "filters": FILTERS,
         "benchmarks": BENCHMARKS,
