@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from obverse.report.markup import Content, Markup, element
@@ -99,5 +100,5 @@ def _count(count: int | str) -> Content:
     """A number; words are set part by part below each other: "404 topics, 808 views" on two lines."""
     if isinstance(count, int):
         return f"{count:,}"
-    first, *others = count.split(", ")
+    first, *others = re.split(r", (?=\d)", count)
     return first, (element("span", part, class_="part") for part in others)

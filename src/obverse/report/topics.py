@@ -45,7 +45,7 @@ def telling_example(topics: Sequence[TopicPanel], models: Sequence[str]) -> int 
     """Returns the number of the topic that shows best what changed, or None where none has two instructions.
 
     The trained model obeys both instructions with the right document first, the base fails one although it finds
-    both documents, and the texts are short.
+    both documents; then, far moves and short texts.
     """
     if not models:
         return None
@@ -64,11 +64,22 @@ def telling_example(topics: Sequence[TopicPanel], models: Sequence[str]) -> int 
             for view in views
             for row in view.rankings.get(base, ())
         )
+        moved = sum(_moved(view, base, trained) for view in views)
         words = len(topics[number].query) + sum(len(v.instruction) for v in views)
-        return (obeyed, first + learnt, seen, -words, -number)
+        return (obeyed, first + learnt, seen, 20 * moved - words, -number)
 
     able = [number for number, topic in enumerate(topics) if len(instructed(topic)) > 1]
     return max(able, key=worth, default=None)
+
+
+def _moved(view: ViewPanel, base: str, trained: str) -> int:
+    """How many places the documents asked for and ruled out moved, at most five each."""
+    ranks = {row.doc_id: row.rank for row in view.rankings.get(trained, ())}
+    return sum(
+        min(abs(ranks.get(row.doc_id, row.rank) - row.rank), TOP)
+        for row in view.rankings.get(base, ())
+        if kind_of(row) != "other"
+    )
 
 
 def instructed(topic: TopicPanel) -> list[ViewPanel]:

@@ -82,12 +82,13 @@ def _floor(plot: Plot, at: float, margin: float) -> Markup:
 
 
 def _arrow(start: tuple[float, float], end: tuple[float, float]) -> Markup | None:
-    """An arrow that bends upwards, so that it does not lie on the interval bars."""
+    """An arrow that bends upwards where it would lie on the level bars, and is straight where it rises or falls."""
     (x0, y0), (x1, y1) = start, end
     length = math.hypot(x1 - x0, y1 - y0)
     if length < 40:
         return None
-    bend_x, bend_y = (x0 + x1) / 2, (y0 + y1) / 2 - min(0.42 * length, 64)
+    level = max(0.0, 1 - 2 * abs(y1 - y0) / max(abs(x1 - x0), 1.0))
+    bend_x, bend_y = (x0 + x1) / 2, (y0 + y1) / 2 - level * min(0.42 * length, 64)
     from_x, from_y = _towards((x0, y0), (bend_x, bend_y), 9)
     tip_x, tip_y = _towards((x1, y1), (bend_x, bend_y), 9)
     back_x, back_y = _towards((x1, y1), (bend_x, bend_y), 18)
