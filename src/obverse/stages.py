@@ -55,9 +55,8 @@ class Counts:
             yield topic
 
     def __str__(self) -> str:
-        return (
-            f"{self.topics:,} topics, {self.views:,} views ({self.instructed_views:,} instructed)"
-        )
+        instructed = f" ({self.instructed_views:,} instructed)" if self.instructed_views else ""
+        return f"{self.topics:,} topics, {self.views:,} views{instructed}"
 
 
 def run_stage(

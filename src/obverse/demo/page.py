@@ -22,6 +22,7 @@ ATTRIBUTION = (
     "Instructions and judgements under them: recorded replies of a language model, part of this package.",
 )
 _SHOWN = 12
+_QUICK = "This was the quick run: fewer topics, less training, and the recall guard searched over the pool alone."
 
 
 def write_page(journey: Journey, filtered: Path, settings: Mapping[str, Any]) -> Path:
@@ -41,6 +42,10 @@ def write_page(journey: Journey, filtered: Path, settings: Mapping[str, Any]) ->
         ],
         facts=_facts(runs["after training"], settings),
         command=_command(out, settings),
+        remark=_QUICK if settings["quick"] else "",
+        measure_notes={"guard_ndcg@10": "(searched over the pool only: the quick run)"}
+        if settings["quick"]
+        else {},
         notes=_notes(settings),
         attribution=ATTRIBUTION,
         guard_margin=0.01,
@@ -68,10 +73,6 @@ def _command(out: Path, settings: Mapping[str, Any]) -> str:
 
 def _notes(settings: Mapping[str, Any]) -> list[str]:
     notes = []
-    if settings["quick"]:
-        notes.append(
-            "This was the quick run: fewer topics, less training, and the recall guard searched over the pool alone."
-        )
     if settings["freeze_docs"]:
         notes.append(
             "Only the query side was trained. Documents keep their vectors, so an index built before stays valid."
@@ -80,4 +81,6 @@ def _notes(settings: Mapping[str, Any]) -> list[str]:
         *notes,
         f"The first {_SHOWN} held-out topics are shown, in the order of the file: none was picked.",
         "Seventy-six topics are few: read the intervals, not the third digit.",
+        "Plain search gains here because plain training claims come from the same collection as the test: it shows "
+        "that nothing was lost, not that retrieval in general got better.",
     ]

@@ -78,7 +78,7 @@ def demo(out: Path, *, quick: bool = False, seed: int = 0, threads: int | None =
             restart=True,
             **settings,
         )
-        line.came, line.left = f"{len(topics):,} topics", f"a model folder, {out / 'model'}"
+        line.came, line.left = f"{len(topics):,} topics", "a model folder"
     say(f"train: {line.came} in, {line.left} out")
 
     benchmark = topics_benchmark(sample_folder(), guard="pool" if quick else "corpus")
