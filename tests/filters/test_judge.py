@@ -143,3 +143,13 @@ def test_what_was_not_judged_goes() -> None:
     left = decide(TOPIC, drops)
     assert left is not None and len(left.views) == 1
     assert drops.by_reason == {"judge: no usable verdict": 2}
+
+
+def test_golden_question() -> None:
+    prompt = next(judge_views(TOPIC, rng_for(0)))
+    path = Path(__file__).parents[1] / "data" / "prompts" / "judge.txt"
+    text = f"[system]\n{prompt.system}\n\n[user]\n{prompt.user}\n"
+    if not path.exists():
+        path.write_text(text)
+        pytest.fail(f"wrote {path.name}: read it, then run again")
+    assert text == path.read_text(), "the judge's question has changed"
