@@ -272,3 +272,18 @@ def test_bad_urls_are_refused() -> None:
     for url in ("localhost:8000", "http://", "ftp://x/v1", ""):
         with pytest.raises(SettingError, match="no base URL"):
             LLM(url, "m")
+
+
+def test_rows_that_always_fail_do_not_close_the_endpoint(tmp_path: Path) -> None:
+    class Fussy(FakeEndpoint):
+        async def _answer(self, body: dict[str, Any]) -> Any:
+            from obverse.llm.fake_endpoint import _error
+
+            if body["messages"][1]["content"].endswith("7"):
+                return _error(500, "cannot")
+            return await super()._answer(body)
+
+    with running(Fussy(seconds=0.0)) as url:
+        llm = LLM(url, "fake", form=Form.TAGS, retries=1)
+        out, drops = run(llm, tmp_path, 100)
+    assert instructed(out) == 90 and drops.by_reason == {"status-500": 10}

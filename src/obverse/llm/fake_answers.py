@@ -11,6 +11,8 @@ import orjson
 
 _TAG = re.compile(r"<(\w+)>([^<\n]+)</\1>")
 _KEY = re.compile(r'^"(\w+)": (.+)$', re.MULTILINE)
+_ASKED = re.compile(r"Judge document ([\d, and]+)")
+_MARK = re.compile(r"^<document (\d+)", re.MULTILINE)
 _WORDS = (
     "recent",
     "older",
@@ -28,14 +30,16 @@ _WORDS = (
 def fake_answer(body: Mapping[str, Any], draw: random.Random) -> str:
     """Returns a text that a request's schema, or the form in its system message, allows."""
     schema = _schema(body)
+    numbers = _documents(body)
     if schema is not None:
-        return orjson.dumps(_filled(schema, draw)).decode()
+        return orjson.dumps(_filled(schema, draw, numbers)).decode()
     system = "\n".join(str(m.get("content")) for m in body["messages"] if m.get("role") == "system")
     form = system[system.rfind("\n\n") + 1 :]
     if "<answer>" in form:
-        fields = "".join(f"<{n}>{_said(kind, draw)}</{n}>" for n, kind in _TAG.findall(form))
+        tags = _TAG.findall(form)
+        fields = "".join(f"<{name}>{_said(kind, draw, numbers)}</{name}>" for name, kind in tags)
         return f"<answer>{fields}</answer>"
-    keys = [(name, _value(kind, draw)) for name, kind in _KEY.findall(form)]
+    keys = [(name, _value(kind, draw, numbers)) for name, kind in _KEY.findall(form)]
     return orjson.dumps(dict(keys)).decode() if keys else _sentence(draw)
 
 
@@ -46,33 +50,50 @@ def _schema(body: Mapping[str, Any]) -> Any:
     return (body.get("structured_outputs") or {}).get("json")
 
 
-def _filled(schema: Mapping[str, Any], draw: random.Random) -> Any:
+def _documents(body: Mapping[str, Any]) -> list[int]:
+    """Returns the numbers of the documents to judge: those after the last "Judge document", else all in the text."""
+    text = str(body["messages"][-1].get("content"))
+    asked = _ASKED.findall(text)
+    found = re.findall(r"\d+", asked[-1]) if asked else _MARK.findall(text)
+    return list(dict.fromkeys(map(int, found)))
+
+
+def _filled(schema: Mapping[str, Any], draw: random.Random, numbers: list[int]) -> Any:
     if "enum" in schema:
         return draw.choice(schema["enum"])
     if "anyOf" in schema:
-        return _filled(schema["anyOf"][0], draw)
+        return _filled(schema["anyOf"][0], draw, numbers)
     kind = schema.get("type")
     if kind == "object":
-        return {name: _filled(part, draw) for name, part in schema.get("properties", {}).items()}
+        fields = schema.get("properties", {}).items()
+        return {name: _filled(part, draw, numbers) for name, part in fields}
     if kind == "array":
-        return []
-    return {"integer": 1, "number": 0.5, "boolean": True, "null": None}.get(
-        str(kind), _sentence(draw)
-    )
+        part = schema.get("items", {})
+        each = numbers if part.get("type") == "object" else []
+        return [_filled(part, draw, [number]) for number in each]
+    simple = {"integer": numbers[0] if numbers else 1, "number": 0.5, "boolean": True, "null": None}
+    return simple.get(str(kind), _sentence(draw))
 
 
-def _value(kind: str, draw: random.Random) -> Any:
+def _value(kind: str, draw: random.Random, numbers: list[int]) -> Any:
     """Returns a value of a kind in the words of :func:`obverse.llm.forms.form_note`."""
     if kind.startswith('"'):
         return draw.choice(re.findall(r'"([^"]*)"', kind))
+    if "list of: {" in kind:
+        parts = re.findall(r'"(\w+)": ((?:"[^"]*"(?: or )?)+|[^,}]+)', kind)
+        return [{n: _value(part, draw, [number]) for n, part in parts} for number in numbers]
     if "list" in kind[:12]:
         return []
-    simple = {"a whole number": 1, "a number": 0.5, "true or false": True}
+    simple = {
+        "a whole number": numbers[0] if numbers else 1,
+        "a number": 0.5,
+        "true or false": True,
+    }
     return simple.get(kind.removesuffix(" or null"), _sentence(draw))
 
 
-def _said(kind: str, draw: random.Random) -> str:
-    value = _value(kind, draw)
+def _said(kind: str, draw: random.Random, numbers: list[int]) -> str:
+    value = _value(kind, draw, numbers)
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 

@@ -46,7 +46,7 @@ class FakeEndpoint:
         faults: The share of requests in [0, 1] that meet a fault, drawn evenly from ``kinds``.
         kinds: Which faults.
         forms: The forms that it accepts; a request with another one gets a 400.
-        seed: Draws depend on it and the request alone, so a repeated request meets the same fate.
+        seed: Draws depend on it, the request, and how often that came.
         log: A file that gets the digest of each request when it arrives.
         reply: Makes the content of replies instead.
         counts: What happened, by name.
@@ -63,6 +63,7 @@ class FakeEndpoint:
     log: str | None = None
     reply: Callable[[dict[str, Any]], str] | None = None
     counts: Counter[str] = field(default_factory=Counter)
+    _times: Counter[str] = field(default_factory=Counter)
     _busy: int = 0
     _most: int = 0
     _log_file: int | None = None
@@ -105,7 +106,8 @@ class FakeEndpoint:
             os.write(self._log_file, f"{digest}\n".encode())
         if _form(body) not in self.forms:
             return _error(400, "this response_format is not supported")
-        draw = random.Random(digest)
+        self._times[digest] += 1
+        draw = random.Random(f"{digest} {self._times[digest]}")
         fault = draw.choice(self.kinds) if draw.random() < self.faults else ""
         if self._places is None:
             await asyncio.sleep(3_600 if fault == "hang" else self.seconds)

@@ -130,11 +130,16 @@ class Limiter:
         elif self._refused_in_a_row > max(2, self.in_flight):
             self.pause(now + min(MAX_PAUSE, 0.05 * 2.0 ** min(10, self._refused_in_a_row)))
 
-    def broke(self, now: float) -> None:
-        """Notes a failure that is not want of capacity: no connection, a time-out, a server error."""
+    def broke(self, now: float, *, fresh: bool = True) -> None:
+        """Notes a failure that is not want of capacity: no connection, a time-out, a server error.
+
+        Args:
+            now: The time, in seconds.
+            fresh: False for a request that has failed before: a few bad ones say nothing about the endpoint.
+        """
         self.in_flight -= 1
         self.failures += 1
-        self._in_a_row += 1
+        self._in_a_row += fresh
         self._fails(now)
         if self.breaker is Breaker.PROBING or self._in_a_row >= BREAKER_FAILURES:
             self._open(now)

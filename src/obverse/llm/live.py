@@ -26,6 +26,7 @@ from obverse.llm.responses import Meaning, fatal, meaning
 from obverse.log import say
 
 CONNECT_SECONDS = 10.0
+NO_CONNECTION = "no-connection"
 
 
 class LLM:
@@ -119,24 +120,27 @@ class LLM:
             Unfinished: If no endpoint has answered for too long.
         """
         assert self._pool is not None
-        failures = 0
+        failures = tries = 0
         while True:
             endpoint = await self._pool.place(request.order)
             if not self.budget.reserve(request):
                 endpoint.limiter.in_flight -= 1
                 self._pool.stop(COST_REACHED)
                 raise NotAsked(COST_REACHED)
-            reply_or_code = await self._attempt(request, endpoint, journal)
+            reply_or_code = await self._attempt(request, endpoint, journal, fresh=failures == 0)
             if isinstance(reply_or_code, Reply):
                 return reply_or_code
             if reply_or_code == "refused":
                 continue
-            failures += 1
+            tries += 1
+            failures += reply_or_code != NO_CONNECTION  # that is not the request's fault
             if failures > self.retries:
                 raise Failed(reply_or_code, f"failed {failures} times, last at {endpoint.url}")
-            await self._pool.rest(min(30.0, 0.5 * 2**failures) * random.uniform(0.5, 1.0))
+            await self._pool.rest(min(30.0, 0.5 * 2**tries) * random.uniform(0.5, 1.0))
 
-    async def _attempt(self, request: Request, endpoint: Endpoint, journal: Journal) -> Reply | str:
+    async def _attempt(
+        self, request: Request, endpoint: Endpoint, journal: Journal, *, fresh: bool
+    ) -> Reply | str:
         """Sends once. Returns the reply, or why there is none and another try makes sense."""
         assert self._pool is not None
         journal.start(request, lane=self.name, endpoint=endpoint.url)
@@ -149,20 +153,22 @@ class LLM:
                 request, code, body=repr(error), maybe_billed=billed, endpoint=endpoint.url
             )
             self.budget.settle(request, None, maybe_billed=billed)
-            self._pool.broke(endpoint)
+            self._pool.broke(endpoint, fresh=fresh)
             return code
         except asyncio.CancelledError:
             endpoint.limiter.in_flight -= 1
             raise
         told = meaning(status, headers, raw)
         if told.kind == "reply":
-            return self._took(request, endpoint, journal, told, time.monotonic() - sent_at)
+            return self._took(
+                request, endpoint, journal, told, time.monotonic() - sent_at, fresh=fresh
+            )
         self._note_failure(request, endpoint, journal, told, status, raw)
         if told.kind == "refused":
             self._pool.refused(endpoint, sent_at, told.retry_after)
             return "refused"
         if told.kind == "broken":
-            self._pool.broke(endpoint)
+            self._pool.broke(endpoint, fresh=fresh)
             return told.code
         self._pool.settled(endpoint)
         detail = raw[:300].decode("utf-8", "replace")
@@ -171,7 +177,14 @@ class LLM:
         raise fatal(told.code, endpoint.url, self.model, detail)
 
     def _took(
-        self, request: Request, endpoint: Endpoint, journal: Journal, told: Meaning, seconds: float
+        self,
+        request: Request,
+        endpoint: Endpoint,
+        journal: Journal,
+        told: Meaning,
+        seconds: float,
+        *,
+        fresh: bool,
     ) -> Reply | str:
         assert self._pool is not None
         try:
@@ -181,7 +194,7 @@ class LLM:
         except ValueError:
             journal.fail(request, "no-chat-completion", maybe_billed=True, endpoint=endpoint.url)
             self.budget.settle(request, None, maybe_billed=True)
-            self._pool.broke(endpoint)
+            self._pool.broke(endpoint, fresh=fresh)
             return "no-chat-completion"
         journal.done(request, reply)
         self.budget.settle(request, reply.usage)
@@ -278,7 +291,7 @@ def checked_url(url: str) -> str:
 def _failure(error: BaseException) -> tuple[str, bool]:
     """Returns the code of a failed request, and whether it may be billed all the same."""
     if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
-        return "no-connection", False
+        return NO_CONNECTION, False
     if isinstance(error, TimeoutError):
         return "time-out", True
     return "connection-lost", True

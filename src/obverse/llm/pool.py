@@ -85,10 +85,10 @@ class Pool:
         endpoint.limiter.refused(time.monotonic(), sent_at, retry_after)
         self._dispatch()
 
-    def broke(self, endpoint: Endpoint) -> None:
-        """Notes another failure."""
+    def broke(self, endpoint: Endpoint, *, fresh: bool) -> None:
+        """Notes another failure; ``fresh`` is False where the request has failed before."""
         self._failed_since = True
-        endpoint.limiter.broke(time.monotonic())
+        endpoint.limiter.broke(time.monotonic(), fresh=fresh)
         self._dispatch()
 
     async def rest(self, seconds: float) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any
 
+from obverse.files import read_topics
 from obverse.llm.journal import Journal
-from obverse.llm.money import Price
+from obverse.llm.lanes import Lane
+from obverse.llm.money import Price, price_of, read_prices
 from obverse.llm.reply import Usage, reply_from_row
+from obverse.stages import Drops
+from obverse.synthesis.engine import synthesize
 
 _WIDE = 1.96
 
@@ -142,8 +147,7 @@ def _range(values: Sequence[float], to_come: int) -> list[float] | None:
         return [0.0, 0.0]
     if len(values) < 2:
         return None
-    spread = stdev(values)
-    error = _WIDE * spread * (to_come / math.sqrt(len(values)) + math.sqrt(to_come))
+    error = _WIDE * stdev(values) * math.sqrt(to_come**2 / len(values) + to_come)
     middle = fmean(values) * to_come
     return [max(0.0, middle - error), middle + error]
 
@@ -154,3 +158,72 @@ def _sum(rows: Mapping[str, Mapping[str, Any]], what: str) -> list[float] | None
     if not found or any(one is None for one in found):
         return None
     return [sum(one[0] for one in found), sum(one[1] for one in found)]
+
+
+def plan_file(
+    source: str | os.PathLike[str],
+    run_dir: str | os.PathLike[str],
+    *,
+    method: str,
+    llm: Lane | None = None,
+    pilot: int = 0,
+    model: str | None = None,
+    prices: str | os.PathLike[str] | None = None,
+    at_once: int = 64,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Returns the plan for a topics file, after a pilot where one is asked for; see :func:`plan`.
+
+    Args:
+        source: The topics.
+        run_dir: The run's folder; the pilot's replies are the first ones of the run.
+        method: The method's name.
+        llm: Answers the pilot.
+        pilot: How many topics it takes, spread evenly over the file.
+        model: Whose price is meant.
+        prices: A TOML file with prices by model.
+        at_once: Requests at once, for the hours.
+        seed: As for the run.
+        options: As for the run.
+    """
+    price = price_of(read_prices(prices), model or "") if prices is not None else None
+    topic_ids = [topic.topic_id for topic in read_topics(source)]
+    if llm is not None and pilot:
+        step = max(1, len(topic_ids) // pilot)
+        chosen = set(topic_ids[::step][:pilot])
+        some = (topic for topic in read_topics(source) if topic.topic_id in chosen)
+        for _ in synthesize(
+            some, Drops(), method=method, llm=llm, run_dir=run_dir, seed=seed, options=options
+        ):
+            pass
+    with Journal(run_dir) as journal:
+        return plan(topic_ids, journal, method=method, price=price, at_once=at_once)
+
+
+def plan_table(row: Mapping[str, Any]) -> str:
+    """Returns a plan for people."""
+    currency = row["currency"] or ""
+    lines = [
+        f"{row['topics']:,} topics; the journal has replies for {row['pilot_topics']:,} of them",
+        f"{'stage':<16}{'in journal':>12}{'calls':>20}{'tokens in':>24}{'tokens out':>24}{'cost ' + currency:>22}",
+    ]
+    for name, stage in row["stages"].items():
+        cells = [_span(stage[key]) for key in ("calls", "prompt_tokens", "completion_tokens")]
+        lines.append(
+            f"{name:<16}{stage['in_journal']:>12,}{cells[0]:>20}{cells[1]:>24}{cells[2]:>24}"
+            f"{_span(stage['cost'], 2):>22}"
+        )
+    lines.append(f"calls to come: {_span(row['calls'])}")
+    lines.append(f"cost to come: {_span(row['cost'], 2)} {currency}".rstrip())
+    lines.append(f"hours at {row['at_once']} requests at once: {_span(row['hours'], 2)}")
+    if not row["stages"]:
+        lines.append("nothing to go by yet: ask some topics first with --pilot 50")
+    return "\n".join(lines)
+
+
+def _span(values: Sequence[float] | None, digits: int = 0) -> str:
+    if values is None:
+        return "unknown"
+    low, high = (f"{value:,.{digits}f}" for value in values)
+    return low if low == high else f"{low} to {high}"
