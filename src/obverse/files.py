@@ -328,12 +328,31 @@ def may_repeat_keys(line: bytes, value: Any) -> bool:
 
 def key_count(value: Any) -> int:
     """Returns how many keys the objects in a JSON value have, all together."""
-    if type(value) is dict:
-        inner = [item for item in value.values() if type(item) in (dict, list)]
-        return len(value) + sum(map(key_count, inner))
-    if type(value) is list:
-        return sum(key_count(item) for item in value if type(item) in (dict, list))
-    return 0
+    count, open_values = 0, [value]
+    while open_values:  # no recursion: depth is the writer's choice
+        found = open_values.pop()
+        if type(found) is dict:
+            count += len(found)
+            open_values.extend(item for item in found.values() if type(item) in _NESTING)
+        elif type(found) is list:
+            open_values.extend(item for item in found if type(item) in _NESTING)
+    return count
+
+
+_NESTING = (dict, list)
+
+
+def repeated_key(line: bytes) -> str | None:
+    """Returns the first key that stands twice in one object of a line of JSON, or None."""
+    found: list[str] = []
+
+    def pairs(items: list[tuple[str, Any]]) -> None:
+        keys = [key for key, _ in items]
+        if len(set(keys)) < len(keys):
+            found.append(next(key for key in keys if keys.count(key) > 1))
+
+    json.loads(line, object_pairs_hook=pairs)
+    return found[0] if found else None
 
 
 def _refuse_double_keys(line: bytes, where: str) -> None:
@@ -639,6 +658,7 @@ __all__ = [
     "read_json_lines",
     "read_lines",
     "read_topics",
+    "repeated_key",
     "to_json",
     "topic_rows",
     "whole_file",

@@ -175,3 +175,72 @@ def test_the_short_way_and_the_long_way_agree(jsonl: Jsonl) -> None:
     long, other = read_all(jsonl(*slow, name="slow.jsonl"))
     assert short == long
     assert (one.rows, one.usable, one.counts) == (other.rows, other.usable, other.counts)
+
+
+def test_json_over_many_lines_and_rows_in_a_wrapper(tmp_path: Path) -> None:
+    row = clicks("q", "a", [doc("a", "A.")])
+    for name, value in (("one", row), ("list", [row]), ("wrapper", {"data": [row]})):
+        for indent in (None, 2):
+            path = tmp_path / f"{name}.json"
+            path.write_text(json.dumps(value, indent=indent))
+            assert list(read_all(path)[0]) == ["q"], (name, indent)
+
+
+def test_a_file_without_one_readable_row_has_its_faults_by_line(
+    tmp_path: Path, jsonl: Jsonl
+) -> None:
+    two = json.dumps(clicks("q", "a", [doc("a", "A.")])) * 2
+    for text, code in (
+        (two, "bad_json"),
+        ("<html></html>", "bad_json"),
+        ("", "empty_file"),
+        ("\n\n", "blank_line"),
+    ):
+        assert code in check(jsonl(text)).counts
+    with pytest.raises(InputError, match=r"rows\.jsonl:1: is no JSON"):
+        read_all(jsonl(two))
+    pointer = jsonl("version https://git-lfs.github.com/spec/v1")
+    assert "git lfs pull" in check(pointer).examples["bad_json"][0].message
+
+
+def test_contradictions_between_rows(jsonl: Jsonl) -> None:
+    path = jsonl(
+        {"query": "a", "positive": "A", "negative": "B"},
+        {"query": "a", "positive": "B", "negative": "C"},
+    )
+    findings = check(path)
+    assert [e.line for e in findings.examples["contradictory_labels"]] == [2]
+
+
+def test_an_instruction_of_the_wrong_type_sets_the_row_aside(jsonl: Jsonl) -> None:
+    good = {"query": "b", "positive": "A"}
+    topics, findings = read_all(jsonl({"query": "a", "instruction": 5, "positive": "A"}, good))
+    assert len(topics) == 1
+    assert findings.drops.rows[0]["reason"] == "instruction of the wrong type"
+
+
+def test_values_nested_without_end(jsonl: Jsonl) -> None:
+    deep = '{"query": "a", "clicked": ' + "[" * 900 + "]" * 900 + "}"
+    assert check(jsonl(deep, json.dumps(clicks("q", "b", [doc("a", "A.")])))).usable == 1
+
+
+def test_rows_that_stand_twice_and_judgements_alone(tmp_path: Path, jsonl: Jsonl) -> None:
+    row = clicks("q", "a", [doc("a", "A.")])
+    assert [e.line for e in check(jsonl(row, row)).examples["duplicate_row"]] == [2]
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n1\t007\t1\n1\t7\t0.5\n")
+    assert [e.line for e in check(tmp_path / "qrels.tsv").examples["bad_grade"]] == [3]
+
+
+def test_check_collects_the_faults_of_topics_files(jsonl: Jsonl) -> None:
+    good = '{"topic_id": "t", "query": "q", "views": [{"labels": {"a": "positive"}}]}'
+    twice = (
+        '{"topic_id": "u", "query": "q", "views": [{"labels": {"a": "positive", "a": "negative"}}]}'
+    )
+    findings = check(jsonl(good, twice, "{", "[]"))
+    assert {code: e[0].line for code, e in findings.examples.items()} == {
+        "duplicate_key": 2,
+        "bad_json": 3,
+        "not_an_object": 4,
+        "no_negative": 1,
+    }
+    assert (findings.rows, findings.usable) == (4, 1)

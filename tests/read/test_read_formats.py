@@ -372,7 +372,7 @@ def test_unknown_formats_and_options(jsonl: Jsonl) -> None:
         read_all(path, "word")
     with pytest.raises(SettingError, match="takes no split"):
         read_all(path, "triplets", split="train")
-    with pytest.raises(InputError, match="It has a, b"):
+    with pytest.raises(InputError, match="It has the columns a, b"):
         read_all(jsonl({"a": 1, "b": 2}, name="x.jsonl"))
 
 

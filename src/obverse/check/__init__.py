@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from obverse.check.inspection import Inspection, Limits
@@ -13,7 +12,9 @@ from obverse.identity import text_uid
 from obverse.read import on_disk, read, said_guess
 from obverse.read.corpus import read_corpus_rows
 from obverse.read.faults import FAULTS, Findings, Severity
-from obverse.read.formats import guess
+from obverse.read.formats import NoRows, guess
+from obverse.read.qrels import qrels_rows
+from obverse.read.rows import rows
 from obverse.records import Topic
 
 
@@ -71,6 +72,10 @@ def _inspect(
         if form == "corpus":
             for _ in read_corpus_rows(path, findings, columns=columns):
                 pass
+        elif form == "qrels":
+            for _ in qrels_rows(path, findings):
+                findings.rows += 1
+                findings.usable += 1
         elif form is not None:
             apart = {uid: name for other in apart_from for uid, name in known_texts(other).items()}
             for topic in read(path, form, findings=findings, columns=columns, **options):
@@ -167,13 +172,14 @@ def _apart(topic: Topic, apart: dict[int, str], findings: Findings) -> None:
 def _guess(path: str | os.PathLike[str], columns: dict[str, str], findings: Findings) -> str | None:
     try:
         form, why = guess(path, columns)
+    except NoRows:
+        for _ in rows(path, findings, columns=columns):
+            pass  # every broken row is noted, and that there is no other
+        return None
     except InputError as error:
-        if _is_content(error) or not Path(path).exists():
+        if _is_content(error) or error.what.startswith("no such file"):
             raise
-        if error.what == "is empty":
-            findings.note("empty_file", None, None, "holds no row")
-        else:
-            findings.note("unknown_format", None, None, f"{error.what}; {error.fix}")
+        findings.note("unknown_format", None, None, f"{error.what}; {error.fix}")
         return None
     findings.said.append(said_guess(path, form, why, findings))
     return form

@@ -53,6 +53,7 @@ class Inspection:
     leaks: dict[int, str] = field(default_factory=dict)
     leak_code: str = "benchmark_leak"
     leaked_documents: bool = True
+    _rows: dict[int, int] = field(default_factory=dict)
     _schema: SchemaWatch = field(default_factory=SchemaWatch)
     _texts: dict[int, str] = field(default_factory=dict)
     _ids: dict[str, int] = field(default_factory=dict)
@@ -69,7 +70,11 @@ class Inspection:
         self._schema.row(line, row, self.findings)
 
     def raw(self, line: int, raw: bytes, row: Any) -> None:
-        """Looks for keys that stand twice."""
+        """Looks for keys and rows that stand twice."""
+        mark = hash(raw)
+        if mark in self._rows:
+            self.findings.note("duplicate_row", line, None, f"the same as line {self._rows[mark]}")
+        self._rows.setdefault(mark, line)
         note_duplicate_keys(line, raw, row, self.findings)
 
     def document(self, doc_id: str, title: str, text: str, line: int, field: str) -> None:

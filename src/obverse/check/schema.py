@@ -55,13 +55,22 @@ def type_name(value: Any) -> str | None:
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
-        samples = {type(item): item for item in value}
-        inside = {type_name(item) for item in samples.values()} - {None}
+        samples = {type(item): item for item in value if item is not None}
+        inside = {_ITEMS.get(kind, f"{kind.__name__}s") for kind in samples}
         if not inside:
             return None
-        names = sorted(str(name).split()[-1] + "s" for name in inside)
-        return f"a list of {' and '.join(names)}"
+        return f"a list of {' and '.join(sorted(inside))}"
     return f"a {type(value).__name__}"
+
+
+_ITEMS = {
+    bool: "true or false",
+    int: "numbers",
+    float: "numbers",
+    str: "strings",
+    dict: "objects",
+    list: "lists",
+}
 
 
 def note_duplicate_keys(line: int, raw: bytes, row: Any, findings: Findings) -> None:

@@ -58,11 +58,12 @@ def _read(
     if format is None:
         format, why = guess(path, dict(columns or {}))
         seen.said.append(said_guess(path, format, why, seen))
-    if format == "corpus":
+    if format in ("corpus", "qrels"):
+        what = "documents" if format == "corpus" else "judgements"
         raise SettingError(
-            "holds documents, not topics",
+            f"holds {what}, not topics",
             where=os.fspath(path),
-            fix="Convert it with obverse read, or mine from it with --corpus",
+            fix="Read the folder that it belongs to, or mine from documents with --corpus",
         )
     reader = reader_named(format)
     known = inspect.signature(reader).parameters

@@ -67,7 +67,7 @@ FAULTS: dict[str, Kind] = {
     "missing_column": Kind(_E, "a column that every row lacks", "name it with --map"),
     "late_key": Kind(_W, "a key that appears late or in few rows", "read where it is there"),
     "type_drift": Kind(_W, "a field whose type changes from row to row", "each is read as it is"),
-    "wrong_type": Kind(_E, "a value of the wrong type", "the row is set aside"),
+    "wrong_type": Kind(_E, "a value of the wrong type", "not used"),
     "string_for_list": Kind(_W, "a bare string where a list belongs", "read as one passage"),
     "object_for_list": Kind(_W, "one object where a list belongs", "read as one document"),
     "json_in_string": Kind(_W, "a list written as a string", "read as the list that it says"),

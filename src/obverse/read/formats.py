@@ -45,6 +45,7 @@ _SIGNS: list[tuple[str, str, Callable[[Keys], bool]]] = [
     ("clicks", "clicked or shown", lambda keys: bool(keys & {"clicked", "clicks", "shown"})),
     ("flag_embedding", "query, pos", lambda keys: {"query", "pos"} <= keys),
     ("triplets", "a query and a positive", lambda keys: bool(keys & _POSITIVE)),
+    ("qrels", "query-id, corpus-id: judgements", lambda keys: {"query-id", "corpus-id"} <= keys),
     ("corpus", "an id and a text, no query: documents", lambda keys: _corpus(keys)),
 ]
 
@@ -55,6 +56,10 @@ def _promptriever(keys: Keys) -> bool:
 
 def _corpus(keys: Keys) -> bool:
     return bool(keys & set(ID_KEYS)) and bool(keys & set(TEXT_KEYS)) and not keys & set(QUERY_KEYS)
+
+
+class NoRows(InputError):
+    """Not one row of a file can be read."""
 
 
 def guess(path: str | os.PathLike[str], columns: dict[str, str] | None = None) -> tuple[str, str]:
@@ -75,7 +80,7 @@ def guess(path: str | os.PathLike[str], columns: dict[str, str] | None = None) -
     raise InputError(
         "none of the known formats",
         where=name,
-        fix=f"It has {', '.join(sorted(keys)) or 'no columns'}; name the format with --format "
+        fix=f"It has the columns {', '.join(sorted(keys))}; name the format with --format "
         "and the columns with --map query=...,clicked=...",
     )
 
@@ -90,13 +95,13 @@ def first_row(name: str, columns: dict[str, str] | None) -> dict[str, Any]:
     if not hugging_face.is_hugging_face(name):
         with open_bytes(name) as stream:
             if not stream.read(1):
-                raise InputError("is empty", where=name, fix="Give a file with rows")
+                raise NoRows("is empty", where=name, fix="Give a file with rows")
     found = next(renamed(rows(name, scratch), columns or {}, scratch), None)
     if found is None:
         said = next(iter(scratch.examples.values()), None)
         what = said[0].message if said else "holds no row"
         place = f"{name}:{said[0].line}" if said and said[0].line else name
-        raise InputError(what, where=place, fix="Give a file with rows")
+        raise NoRows(what, where=place, fix="Give a file with rows")
     return found[1]
 
 

@@ -132,15 +132,6 @@ Judge = Callable[[Judgements], dict[int, int]]
 """Turns a view's judgements into kinds by document number."""
 
 
-def plain_judge(found: Judgements) -> dict[int, int]:
-    """Returns the kinds as given; a positive outweighs whatever else the document is called."""
-    kinds: dict[int, int] = {}
-    for doc, kind in zip(found.docs, found.kinds, strict=True):
-        if kinds.get(doc) != POSITIVE:
-            kinds[doc] = kind
-    return kinds
-
-
 class Gathering:
     """Collects rows and gives back topics: one for each key, with one view for each instruction."""
 
@@ -253,16 +244,31 @@ class Gathering:
             for view, others in shared.items()
         }
 
-    def topics(self, judge: Judge = plain_judge, *, clicks: bool = False) -> Iterator[Topic]:
+    def as_said(self, found: Judgements) -> dict[int, int]:
+        """Returns the kinds as given; a positive outweighs whatever else the document is called, which is noted."""
+        kinds: dict[int, int] = {}
+        for doc, kind, line in zip(found.docs, found.kinds, found.lines, strict=True):
+            before = kinds.get(doc, kind)
+            if before != kind and POSITIVE in (before, kind):
+                self.findings.note(
+                    "contradictory_labels",
+                    line,
+                    self.negative_field if kind != POSITIVE else self.positive_field,
+                    f"document {self.documents.doc_id(doc)!r} is positive and negative for one query",
+                )
+            kinds[doc] = POSITIVE if POSITIVE in (before, kind) else kind
+        return kinds
+
+    def topics(self, judge: Judge | None = None, *, clicks: bool = False) -> Iterator[Topic]:
         """Yields the topics in the order of their first rows.
 
         Args:
-            judge: Decides each view's labels from its judgements.
+            judge: Decides each view's labels from its judgements; by default they are as given.
             clicks: Whether a document clicked under the same query elsewhere is no negative.
         """
         elsewhere = self.clicks_everywhere if clicks else {}
         for topic, views in self._grouped():
-            made = self._topic(topic, views, judge, elsewhere)
+            made = self._topic(topic, views, judge or self.as_said, elsewhere)
             if made is not None:
                 self.findings.usable += self._rows[topic]
                 if self.findings.inspector is not None:

@@ -43,11 +43,21 @@ def start_row(
     if type(query) is not str or is_blank(query):
         _no_query(query, topic_id, line, row, findings)
         return None
+    if not _fits(row.get("instruction")):
+        shown = f"should be a string: {row['instruction']!r:.40}"
+        findings.note("wrong_type", line, "instruction", shown)
+        findings.set_aside(topic_id or f"line {line}", "instruction of the wrong type", line)
+        return None
     query = query.removeprefix("\ufeff")
     if topic_id and not by_query:
         return gathering.topic(topic_id, topic_id, query, line)
     made = query_id(query)
     return gathering.topic(made, topic_id or made, query, line)
+
+
+def _fits(instruction: Any) -> bool:
+    """None, a string, or the NaN that tables have for nothing."""
+    return instruction is None or isinstance(instruction, str) or instruction != instruction
 
 
 def query_of(row: dict[str, Any]) -> Any:
@@ -78,7 +88,7 @@ def _no_query(
 def instruction_of(row: dict[str, Any], line: int, findings: Findings) -> str:
     """Returns the row's instruction; none, null and blank ones are the plain view."""
     instruction = row.get("instruction")
-    if instruction is None:
+    if instruction is None or instruction != instruction:
         return ""
     if not isinstance(instruction, str):
         findings.note("wrong_type", line, "instruction", f"should be a string: {instruction!r:.40}")

@@ -98,16 +98,18 @@ def json_rows(path: str | os.PathLike[str], findings: Findings) -> Rows:
     """Yields the objects of a JSON Lines file, or of a file that is one JSON array."""
     first = True
     for line, raw in read_lines(path, findings.lines):
-        if first and raw.lstrip().startswith(b"["):
-            yield from _array_rows(path, findings)
-            return
+        if first:
+            whole = _whole_value(path, raw, findings)
+            if whole is not None:
+                yield from whole
+                return
         first = False
         findings.raw = raw
         if not raw.isascii() or b"\\u" in raw:
             _look_at_characters(line, raw, findings)
         try:
             value = parse_json(raw)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, RecursionError) as error:
             value = _mended(line, raw, error, findings)
             if value is None:
                 continue
@@ -116,14 +118,53 @@ def json_rows(path: str | os.PathLike[str], findings: Findings) -> Rows:
                 findings.inspector.raw(line, raw, value)
             yield line, value
         else:
-            findings.rows += 1
-            findings.wrong(
-                "not_an_object",
-                line,
-                None,
-                "the row is no JSON object",
-                "Write one object {...} on each line",
-            )
+            _no_object(line, findings)
+
+
+def _no_object(line: int, findings: Findings) -> None:
+    findings.rows += 1
+    findings.wrong(
+        "not_an_object", line, None, "the row is no JSON object", "Write objects, one on each line"
+    )
+
+
+def _whole_value(
+    path: str | os.PathLike[str], first: bytes, findings: Findings
+) -> Iterator[tuple[int, Row]] | None:
+    """Returns the rows of a file that is one JSON value over many lines, or that wraps its rows in an object."""
+    start = first.lstrip()
+    if start.startswith(b"["):
+        return _array_rows(path, findings)
+    if not start.startswith(b"{"):
+        return None
+    try:
+        value = parse_json(first)
+        if not _wrapped(value):
+            return None
+    except json.JSONDecodeError:
+        if len(start) > 200 or os.fspath(path) == "-":
+            return None
+        with open_bytes(path) as stream:
+            try:
+                value = parse_json(stream.read().removeprefix(b"\xef\xbb\xbf"))
+            except json.JSONDecodeError:
+                return None
+    if not isinstance(value, dict):
+        return None
+    found = _wrapped(value)
+    if found is not None:
+        findings.said.append(f"{findings.file}: the rows are the list under {found!r}")
+    items = value[found] if found is not None else [value]
+    return ((number, item) for number, item in enumerate(items, start=1))
+
+
+def _wrapped(value: Any) -> str | None:
+    """Returns the one key of an object whose value is a list of objects."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    key, items = next(iter(value.items()))
+    fits = isinstance(items, list) and items and all(isinstance(item, dict) for item in items)
+    return key if fits else None
 
 
 def _array_rows(path: str | os.PathLike[str], findings: Findings) -> Rows:
@@ -147,19 +188,10 @@ def _array_rows(path: str | os.PathLike[str], findings: Findings) -> Rows:
         if isinstance(value, dict):
             yield number, value
         else:
-            findings.rows += 1
-            findings.wrong(
-                "not_an_object",
-                number,
-                None,
-                "the item is no JSON object",
-                "Write an array of objects",
-            )
+            _no_object(number, findings)
 
 
-def _mended(
-    line: int, raw: bytes, error: json.JSONDecodeError, findings: Findings
-) -> dict[str, Any] | None:
+def _mended(line: int, raw: bytes, error: Exception, findings: Findings) -> dict[str, Any] | None:
     """Reads NaN and Infinity, which Python and pandas write, as null; anything else is broken."""
     if b"NaN" in raw or b"Infinity" in raw:
         try:
@@ -185,10 +217,18 @@ def _mended(
         "bad_json",
         line,
         None,
-        f"is no JSON ({error.msg} at column {error.colno})",
+        _json_fault(raw, error),
         "Write one JSON object on each line",
     )
     return None
+
+
+def _json_fault(raw: bytes, error: Exception) -> str:
+    if raw.startswith(b"version https://git-lfs"):
+        return "is a Git LFS pointer, not the file itself: fetch it with git lfs pull"
+    if isinstance(error, json.JSONDecodeError):
+        return f"is no JSON ({error.msg} at column {error.colno})"
+    return "is nested too deeply"
 
 
 def _look_at_characters(line: int, raw: bytes, findings: Findings) -> None:

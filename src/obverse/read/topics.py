@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from obverse.errors import InputError
-from obverse.files import in_folder, topic_rows
+from obverse.files import in_folder, may_repeat_keys, repeated_key, topic_rows
 from obverse.read.faults import Findings
 from obverse.read.gathering import HUGE, note_huge
+from obverse.read.rows import json_rows, table_kind
 from obverse.records import Topic, topic_from_json
 
 
@@ -19,8 +21,14 @@ def read_topic_rows(path: str | os.PathLike[str], findings: Findings) -> Iterato
         path = in_folder(path, "topics.jsonl")
     findings.file = os.fspath(path)
     seen: dict[str, int] = {}
-    for line, row in topic_rows(path, findings.lines):
+    for line, row in _rows(path, findings):
         findings.rows += 1
+        if findings.raw and may_repeat_keys(findings.raw, row):
+            twice = repeated_key(findings.raw)
+            if twice is not None:
+                message = f"the key {twice!r} stands twice in one object"
+                findings.wrong("duplicate_key", line, twice, message, "Keep one of the two")
+                continue
         try:
             topic = topic_from_json(row)
         except InputError as error:
@@ -42,6 +50,18 @@ def read_topic_rows(path: str | os.PathLike[str], findings: Findings) -> Iterato
     findings.close_lines()
     if not findings.rows:
         findings.wrong("empty_file", None, None, "holds no topic", "Write one topic on each line")
+
+
+def _rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[tuple[int, Any]]:
+    if table_kind(path) == "parquet":
+        yield from topic_rows(path)
+    else:
+        inspector, findings.inspector = findings.inspector, None
+        for row in json_rows(path, findings):
+            findings.inspector = inspector
+            yield row
+            findings.inspector = None
+        findings.inspector = inspector
 
 
 def _look(topic: Topic, line: int, findings: Findings) -> None:
