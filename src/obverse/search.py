@@ -16,7 +16,7 @@ from obverse.errors import InputError, SettingError
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
-_BLOCK_CELLS = 16_000_000
+_BLOCK_CELLS = 8_000_000
 
 
 def tie_places(doc_ids: Sequence[str]) -> Rows:
@@ -46,7 +46,7 @@ def top_docs(
         docs: ``[n, d]`` float32, or shards of it in order, each of which may be memory-mapped.
         depth: How many documents are kept per query.
         places: ``[n]``, decides ties (:func:`tie_places`); by default the earlier document wins.
-        block: Documents per block; by default so many that a block of scores takes 64 MB.
+        block: Documents per block; by default so many that a block of scores takes 32 MB.
 
     Returns:
         Rows ``[q, k]`` and scores ``[q, k]``, k the smaller of depth and n.
@@ -68,6 +68,8 @@ def top_docs(
                 f"queries have {queries.shape[1]} dimensions, documents {part.shape[1]}",
                 fix="Encode both with the same model",
             )
+        if not np.isfinite(np.vdot(part, part)):
+            _check_finite(part, "a document", first=start)
         scores = buffer[: len(queries) * len(part)].reshape(len(queries), len(part))
         np.matmul(queries, part.T, out=scores)
         best.add(scores, start)
@@ -83,11 +85,11 @@ def _blocks(shards: Iterable[Vectors], step: int) -> Iterator[tuple[int, Vectors
         first += len(shard)
 
 
-def _check_finite(vectors: Vectors, what: str) -> None:
+def _check_finite(vectors: Vectors, what: str, first: int = 0) -> None:
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():
         raise InputError(
-            f"the vector of {what} (row {int(np.argmin(finite))}) holds NaN or infinity",
+            f"the vector of {what} (row {first + int(np.argmin(finite))}) holds NaN or infinity",
             fix="Look at the model: a text may be empty or the weights damaged",
         )
 
@@ -105,8 +107,6 @@ class _Best:
 
     def add(self, scores: Vectors, start: int) -> None:
         """Takes one block of scores ``[q, b]`` whose first column is document ``start``."""
-        if not np.isfinite(scores.sum()):
-            _check_finite(scores, "a document, or of the query")
         if scores.shape[1] > 4 * self.depth and np.isinf(self.threshold).any():
             cut = np.partition(scores, scores.shape[1] - self.depth, axis=1)
             np.maximum(self.threshold, cut[:, scores.shape[1] - self.depth], out=self.threshold)
@@ -119,8 +119,7 @@ class _Best:
 
     def _merge(self) -> None:
         query, row, score = (np.concatenate(parts) for parts in zip(*self.kept, strict=True))
-        place = row if self.places is None else self.places[row]
-        order = np.lexsort((place, -score, query))
+        order = _order(query, score, row if self.places is None else self.places[row])
         query, row, score = query[order], row[order], score[order]
         starts = np.searchsorted(query, np.arange(len(self.threshold)))
         keep = np.arange(len(query)) - starts[query] < self.depth
@@ -136,6 +135,25 @@ class _Best:
         _, row, score = self.kept[0]
         width = int(self.counts[0]) if len(self.counts) else 0
         return row.reshape(-1, width), score.reshape(-1, width)
+
+
+def _order(query: Rows, score: Vectors, place: Rows) -> Rows:
+    """Returns the order by query, then score from the highest, then place.
+
+    One sort of 64-bit keys is several times faster than a sort by three; ties alone are sorted by place.
+    """
+    bits = (-score + np.float32(0)).view(np.uint32)  # + 0: minus zero and zero are one score
+    rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
+    keys = (query.astype(np.uint64) << np.uint64(32)) | rising
+    order: Rows = np.argsort(keys)
+    ordered = keys[order]
+    equal = ordered[1:] == ordered[:-1]
+    tied = np.zeros(len(keys), dtype=bool)
+    tied[1:] |= equal
+    tied[:-1] |= equal
+    at = np.flatnonzero(tied)
+    order[at] = order[at][np.lexsort((place[order[at]], ordered[at]))]
+    return order
 
 
 def as_run(

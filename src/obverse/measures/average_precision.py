@@ -46,7 +46,7 @@ def average_precision_of(
     if not found:
         return 0.0
     total = 0.0
-    for hits, rank in enumerate(sorted(ranks_of(scores, found, single=True)), start=1):
+    for hits, rank in enumerate(sorted(ranks_of(scores, found, single=True, within=k)), start=1):
         if k is None or rank <= k:
             total += hits / rank
     return total / len(relevant)

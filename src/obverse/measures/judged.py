@@ -81,15 +81,18 @@ def run_notes(run: Run, qrels: Qrels, *, missing: Missing = "count") -> dict[str
             for doc_id, grade in grades.items()
             if grade < 0
         ],
-        "constant_scores": [
-            query_id
-            for query_id in qrels
-            if len(run.get(query_id, ())) > 1 and len(set(run[query_id].values())) == 1
-        ],
+        "constant_scores": [query_id for query_id in qrels if is_constant(run.get(query_id, {}))],
     }
     if missing == "drop":
         notes["missing"] = "judged queries without results are left out of the mean"
     return {key: note for key, note in notes.items() if note}
+
+
+def is_constant(scores: Mapping[str, float]) -> bool:
+    """Whether two or more documents all have one score."""
+    values = iter(scores.values())
+    first = next(values, None)
+    return len(scores) > 1 and all(value == first for value in values)
 
 
 def whole_grades(grades: Mapping[str, Any]) -> Mapping[str, int]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from obverse.measures.judged import Missing, over_judged
 from obverse.measures.measured import Measured
-from obverse.measures.ranks import ranks_of
+from obverse.measures.ranks import ranks_of, score_array, within_reach
 from obverse.records import Qrels, Run
 
 
@@ -53,16 +53,20 @@ def ndcg_of(scores: Mapping[str, float], grades: Mapping[str, int], k: int | Non
     gains = {doc_id: grade for doc_id, grade in grades.items() if grade > 0}
     if not gains:
         return 0.0
-    ideal = _dcg(list(enumerate(sorted(gains.values(), reverse=True), start=1)), k)
-    found = [doc_id for doc_id in gains if doc_id in scores]
-    ranks = ranks_of(scores, found, single=True)
-    gained = sorted((rank, gains[doc_id]) for rank, doc_id in zip(ranks, found, strict=True))
-    return _dcg(gained, k) / ideal
+    best = sorted(gains.values(), reverse=True)[:k]
+    values = score_array(scores, single=True)
+    found = within_reach(scores, list(gains), k, values)
+    ranks = ranks_of(scores, found, within=k, values=values) if found else []
+    gained = sorted(
+        (rank, gains[doc_id])
+        for rank, doc_id in zip(ranks, found, strict=True)
+        if k is None or rank <= k
+    )
+    return _dcg(gained) / _dcg(list(enumerate(best, start=1)))
 
 
-def _dcg(ranked: list[tuple[int, int]], k: int | None) -> float:
+def _dcg(ranked: list[tuple[int, int]]) -> float:
     total = 0.0
     for rank, gain in ranked:
-        if k is None or rank <= k:
-            total += gain / math.log2(rank + 1)
+        total += gain / math.log2(rank + 1)
     return total

@@ -32,11 +32,14 @@ def score_array(scores: Mapping[str, float], *, single: bool = False) -> NDArray
     Raises:
         InputError: If a score is not a number.
     """
-    with np.errstate(over="ignore"):  # what float32 cannot hold ties at infinity, as in trec_eval
-        values = np.fromiter(
-            scores.values(), dtype=np.float32 if single else np.float64, count=len(scores)
-        )
-    if np.isnan(values).any():
+    if single:
+        with np.errstate(
+            over="ignore"
+        ):  # what float32 cannot hold ties at infinity, as in trec_eval
+            values = np.fromiter(scores.values(), np.float32, len(scores))
+    else:
+        values = np.fromiter(scores.values(), np.float64, len(scores))
+    if len(values) and (highest := values.max()) != highest:
         doc_id = next(doc_id for doc_id, score in scores.items() if score != score)
         raise InputError(
             f"the score of document {doc_id!r} is NaN, which has no place in a ranking",
@@ -51,14 +54,18 @@ def ranks_of(
     *,
     ties: Ties = "trec",
     single: bool = False,
+    within: int | None = None,
+    values: NDArray[Any] | None = None,
 ) -> list[int]:
-    """Returns the 1-based ranks of documents in one query's run, without sorting the run.
+    """Returns the 1-based ranks of documents in one query's run, without sorting the run's ids.
 
     Args:
         scores: The run of one query.
         doc_ids: Whose ranks are asked.
         ties: How equal scores are ordered.
         single: Whether scores are compared as float32, as trec_eval does.
+        within: A cutoff beyond which ranks need not be exact: ties are left alone there.
+        values: The scores as :func:`score_array` gives them, where they are at hand.
 
     Returns:
         One rank per document; a document that the run lacks has the rank ``len(scores) + 1``.
@@ -66,28 +73,50 @@ def ranks_of(
     Raises:
         InputError: If a score is NaN.
     """
-    values = score_array(scores, single=single)
+    values = score_array(scores, single=single) if values is None else values
     own = np.array([scores.get(doc_id, np.nan) for doc_id in doc_ids], dtype=values.dtype)
-    if len(doc_ids) <= 8:
-        above = [int(np.count_nonzero(values > score)) for score in own]
-        level = [int(np.count_nonzero(values == score)) for score in own]
-    else:
-        ordered = np.sort(values)
-        right = np.searchsorted(ordered, own, side="right")
-        above = (len(values) - right).tolist()
-        level = (right - np.searchsorted(ordered, own, side="left")).tolist()
+    ordered = np.sort(values)
+    right = ordered.searchsorted(own, side="right")
+    above = (len(values) - right).tolist()
+    level = (right - ordered.searchsorted(own, side="left")).tolist()
     names: list[str] = []
     ranks = []
-    for doc_id, score, higher, equal in zip(doc_ids, own, above, level, strict=True):
+    for place, (doc_id, higher, equal) in enumerate(zip(doc_ids, above, level, strict=True)):
         if doc_id not in scores:
             ranks.append(len(scores) + 1)
             continue
         rank = higher + 1
-        if equal > 1:
+        if equal > 1 and (within is None or rank <= within):
             names = names or list(scores)
-            rank += _ahead_of(doc_id, [names[row] for row in np.flatnonzero(values == score)], ties)
+            tied = np.flatnonzero(values == own[place]).tolist()
+            rank += _ahead_of(doc_id, [names[row] for row in tied], ties)
         ranks.append(rank)
     return ranks
+
+
+def within_reach(
+    scores: Mapping[str, float], doc_ids: Sequence[str], k: int | None, values: NDArray[Any]
+) -> list[str]:
+    """Returns those of some documents that may stand among the first k, compared as float32.
+
+    Few judged documents do; only for these must ranks be found.
+
+    Args:
+        scores: The run of one query.
+        doc_ids: The documents.
+        k: The cutoff.
+        values: The scores as :func:`score_array` gives them, as float32.
+    """
+    if k is None or len(values) <= k:
+        return [doc_id for doc_id in doc_ids if doc_id in scores]
+    last = float(np.partition(values, len(values) - k)[len(values) - k])
+    least = (
+        last - abs(last) * 1e-6 - 1e-30
+    )  # a score that only rounds up to the last one reaches it too
+    get, never = scores.get, float("-inf")
+    if least == never:
+        return [doc_id for doc_id in doc_ids if doc_id in scores]
+    return [doc_id for doc_id in doc_ids if get(doc_id, never) >= least]
 
 
 def _ahead_of(doc_id: str, tied: Collection[str], ties: Ties) -> int:

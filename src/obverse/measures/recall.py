@@ -67,4 +67,4 @@ def precision(
 def hits_within(scores: Mapping[str, float], grades: Mapping[str, int], k: int) -> int:
     """Returns how many relevant documents stand among the first k."""
     found = [doc_id for doc_id, grade in grades.items() if grade > 0 and doc_id in scores]
-    return sum(rank <= k for rank in ranks_of(scores, found, single=True)) if found else 0
+    return sum(rank <= k for rank in ranks_of(scores, found, single=True, within=k)) if found else 0
