@@ -178,3 +178,22 @@ def test_sample_command_writes_what_the_stages_read(tmp_path: Path, topics: list
     assert list(read_topics(tmp_path / "s" / "train.jsonl.gz")) == topics
     names = {str(path.relative_to(tmp_path / "s")) for path in (tmp_path / "s").rglob("*.*")}
     assert {"corpus.jsonl.gz", "topics.jsonl.gz", "replies.jsonl.gz", "qrels/test.tsv"} <= names
+
+
+def test_the_engine_makes_the_same_of_the_recorded_replies(
+    tmp_path: Path, topics: list[Topic], replies: Replies, expected: Any
+) -> None:
+    from obverse.llm.recorded import RecordedReplies
+    from obverse.stages import Drops
+    from obverse.synthesis.engine import synthesize
+
+    drops, some = Drops(), topics[:60]
+    lane = RecordedReplies(sample_replies())
+    made = list(synthesize(some, drops, method="natural_dual_view", llm=lane, run_dir=tmp_path))
+    assert [topic.topic_id for topic in made] == [topic.topic_id for topic in some]
+    for topic in made:
+        if topic.topic_id in expected:
+            assert views(topic) == expected[topic.topic_id]
+        else:
+            assert len(topic.views) == 1
+    assert drops.by_reason.keys() <= {"no convertible negative"}
