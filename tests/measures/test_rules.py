@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.errors import InputError, SettingError
@@ -35,6 +35,7 @@ SCORES = st.dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(SCORES, st.sampled_from(["trec", "insertion"]))
 def test_ranks_agree_with_the_ranking(scores: dict[str, float], ties: str) -> None:
     order = ranking(scores, ties=ties)  # type: ignore[arg-type]
@@ -44,6 +45,7 @@ def test_ranks_agree_with_the_ranking(scores: dict[str, float], ties: str) -> No
     assert ranks_of(scores, ["missing"]) == [len(scores) + 1]
 
 
+@settings(deadline=None)
 @given(SCORES, st.integers(0, 9))
 def test_trec_eval_itself_agrees(scores: dict[str, float], seed: int) -> None:
     chance = random.Random(seed)
@@ -111,6 +113,7 @@ def test_nevir_pairs_keep_ids_with_underscores_apart() -> None:
         nevir({"x": {}}, {"x": {"a": 1}})
 
 
+@settings(deadline=None)
 @given(st.integers(1, 2000), st.integers(1, 2000))
 def test_p_mrr_turns_its_sign_when_runs_are_swapped(before: int, after: int) -> None:
     assert rank_change(before, after) == -rank_change(after, before)
