@@ -26,6 +26,7 @@ SHOWN, CLICKED = 0, 1
 NEGATIVE, POSITIVE, INSTRUCTION_NEGATIVE, IGNORE = 0, 1, 2, 3
 _LABELS = (Label.NEGATIVE, Label.POSITIVE, Label.INSTRUCTION_NEGATIVE, Label.IGNORE)
 NO_POSITION = -1
+_TOPICS_AT_ONCE = 20_000
 HUGE = 32_000
 """Characters beyond which a document is reported: about 8,000 tokens, more than encoders read."""
 
@@ -146,6 +147,7 @@ class Gathering:
         self._lines = array("i")
         self._rows = array("i")
         self._views: dict[tuple[int, str], int] = {}
+        self._plain_views = array("i")
         self._view_topics = array("i")
         self._instructions: list[str] = []
         self._events = array("i")
@@ -172,6 +174,7 @@ class Gathering:
             self._queries.append(query)
             self._lines.append(line)
             self._rows.append(0)
+            self._plain_views.append(-1)
         self._rows[number] += 1
         return number
 
@@ -186,13 +189,18 @@ class Gathering:
 
     def view(self, topic: int, instruction: str) -> int:
         """Returns the number of the topic's view under an instruction."""
-        key = (topic, instruction)
-        number = self._views.get(key)
-        if number is None:
-            number = self._views[key] = len(self._instructions)
-            self._view_topics.append(topic)
-            self._instructions.append(instruction)
-        return number
+        if not instruction:
+            number = self._plain_views[topic]
+            if number >= 0:
+                return number
+            self._plain_views[topic] = len(self._instructions)
+        else:
+            found = self._views.setdefault((topic, instruction), len(self._instructions))
+            if found < len(self._instructions):
+                return found
+        self._view_topics.append(topic)
+        self._instructions.append(instruction)
+        return len(self._instructions) - 1
 
     def judge(
         self,
@@ -276,23 +284,19 @@ class Gathering:
                 yield made
 
     def _grouped(self) -> Iterator[tuple[int, list[tuple[int, Judgements]]]]:
-        view_topics = np.asarray(self._view_topics, dtype=np.int32)
+        """Yields each topic with its views' judgements; a block of topics is sorted at a time, to save memory."""
         table = self._table
-        topics = view_topics[table[:, 0]]
-        table = table[np.lexsort((table[:, 0], topics))]
-        starts = np.searchsorted(np.sort(topics), np.arange(len(self._queries) + 1)).tolist()
-        for topic, (low, high) in enumerate(pairwise(starts)):
-            columns = table[low:high].T.tolist()
-            views = columns[0]
-            cuts = [n for n in range(1, len(views)) if views[n] != views[n - 1]]
-            yield (
-                topic,
-                [
-                    (views[a], Judgements(*(column[a:b] for column in columns[1:])))
-                    for a, b in pairwise([0, *cuts, len(views)])
-                    if b > a
-                ],
-            )
+        topics = np.asarray(self._view_topics, dtype=np.int32)[table[:, 0]]
+        in_order = bool((topics[1:] >= topics[:-1]).all())
+        order = None if in_order else np.argsort(topics, kind="stable")
+        ordered = topics if order is None else topics[order]
+        starts = np.searchsorted(ordered, np.arange(len(self._queries) + 1)).tolist()
+        for first in range(0, len(self._queries), _TOPICS_AT_ONCE):
+            bounds = starts[first : first + _TOPICS_AT_ONCE + 1]
+            part = slice(bounds[0], bounds[-1])
+            rows = table[part] if order is None else table[order[part]]
+            for topic, (low, high) in enumerate(pairwise(bounds), start=first):
+                yield topic, _by_view(rows[low - bounds[0] : high - bounds[0]])
 
     def _topic(
         self,
@@ -397,6 +401,24 @@ class Gathering:
             file=self.findings.place,
             line=line,
         )
+
+
+def _by_view(rows: NDArray[np.int32]) -> list[tuple[int, Judgements]]:
+    """Returns the judgements of one topic by view, in the order of the views, each in the order of the file."""
+    columns = rows.T.tolist()
+    views = columns[0]
+    if not views:
+        return []
+    if views[0] == views[-1] and len(set(views)) == 1:
+        return [(views[0], Judgements(*columns[1:]))]
+    if any(views[n] < views[n - 1] for n in range(1, len(views))):
+        columns = rows[np.argsort(rows[:, 0], kind="stable")].T.tolist()
+        views = columns[0]
+    cuts = [n for n in range(1, len(views)) if views[n] != views[n - 1]]
+    return [
+        (views[a], Judgements(*(column[a:b] for column in columns[1:])))
+        for a, b in pairwise([0, *cuts, len(views)])
+    ]
 
 
 def _plain_first(view: View) -> bool:
