@@ -178,10 +178,10 @@ class _Nearness:
 
 
 def runs(text: str) -> Iterator[int]:
-    """Yields hashes of the runs of thirteen words of a text."""
+    """Yields hashes of the runs of thirteen words of a text; they hold within this process alone."""
     tokens = _WORD.findall(normalised(text))
     for start in range(len(tokens) - RUN + 1):
-        yield text_uid(" ".join(tokens[start : start + RUN]))
+        yield hash(" ".join(tokens[start : start + RUN]))
 
 
 def read_test_sets(sources: Iterable[str | os.PathLike[str] | HeldOut]) -> HeldOut:
