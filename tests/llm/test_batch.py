@@ -106,6 +106,8 @@ def test_expired_and_failed_requests_go_out_again(tmp_path: Path) -> None:
     errors = write(tmp_path / "errors.jsonl", [*bad, bad[0]])
     found = import_results([good, errors], tmp_path)
     assert found.replies == 6 and found.missing == 1
+    with Journal(tmp_path) as journal:
+        assert (journal.found.in_batches, journal.found.in_flight) == (1, 0)
     assert found.failed == {"batch_expired": 3, "status-500": 1}
     [second] = export(tmp_path)
     assert second != path and len(lines(second)) == 3

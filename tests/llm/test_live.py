@@ -257,10 +257,13 @@ def test_a_cost_limit_stops_asking_before_it_is_passed(tmp_path: Path) -> None:
         budget = Budget(5.0, price)
         llm = LLM(url, "fake", form=Form.TAGS, budget=budget)
         out, drops = run(llm, tmp_path, 100)
-    assert 0 < instructed(out) < 100
-    assert drops.by_reason == {"cost limit reached": 100 - instructed(out)}
-    assert budget.spent <= 5.0 and budget.reserved == 0
-    assert len(out) == instructed(out)
+        assert 0 < instructed(out) < 100
+        assert drops.by_reason == {"cost limit reached": 100 - instructed(out)}
+        assert budget.spent <= 5.0 and budget.reserved == 0
+        assert len(out) == instructed(out)
+        again = Budget(5.0, price)
+        more, _ = run(LLM(url, "fake", form=Form.TAGS, budget=again), tmp_path, 100)
+        assert len(more) >= len(out) and budget.spent <= again.spent <= 5.0
 
 
 def test_a_cost_limit_without_a_price_is_refused() -> None:

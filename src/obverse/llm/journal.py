@@ -38,6 +38,7 @@ class Found:
     Attributes:
         done: Keys with a reply.
         in_flight: Keys that were sent and have neither reply nor failure: possibly billed.
+        in_batches: Keys that are out in batch files and have no result yet.
         torn_bytes: Bytes of a cut-off last record, set aside.
         bad_lines: Records whose checksum is wrong; they are not used.
         duplicates: Further replies to a key; the first is used, the others are waste.
@@ -45,6 +46,7 @@ class Found:
 
     done: int = 0
     in_flight: int = 0
+    in_batches: int = 0
     torn_bytes: int = 0
     bad_lines: int = 0
     duplicates: int = 0
@@ -59,6 +61,8 @@ class Found:
             yield f"{self.bad_lines:,} damaged records are left out; what they held is asked for again"
         if self.in_flight:
             yield f"{self.in_flight:,} requests were in flight when an earlier run ended: possibly billed"
+        if self.in_batches:
+            yield f"{self.in_batches:,} requests are out in batch files"
 
 
 @dataclass(slots=True)
@@ -67,6 +71,8 @@ class _Index:
     """Segment number, offset and size by key."""
     starts: dict[bytes, int] = field(default_factory=dict)
     """How many attempts of a key have neither reply nor failure."""
+    batched: set[bytes] = field(default_factory=set)
+    """Keys that were last written to a batch file."""
     asked: dict[str, tuple[bytes, Mapping[str, str]]] = field(default_factory=dict)
     """The last request by place: its key and what it consisted of."""
 
@@ -258,7 +264,9 @@ class Journal:
                 self._segments.append(path)
                 self._load_segment(path, own=folder == self.folder)
         self.found.done = len(self._index.done)
-        self.found.in_flight = sum(key not in self._index.done for key in self._index.starts)
+        lost = self._index.starts.keys() - self._index.done.keys()
+        self.found.in_batches = len(lost & self._index.batched)
+        self.found.in_flight = len(lost) - self.found.in_batches
 
     def _load_segment(self, path: Path, *, own: bool) -> None:
         good_end = bad = 0
@@ -282,6 +290,10 @@ class Journal:
         key = bytes.fromhex(record["key"])
         if kind == "start":
             self._index.starts[key] = self._index.starts.get(key, 0) + 1
+            if record["lane"] == "batch":
+                self._index.batched.add(key)
+            else:
+                self._index.batched.discard(key)
         else:
             self._settle(key)
         if kind == "done":

@@ -26,6 +26,7 @@ from obverse.llm.responses import Meaning, fatal, meaning
 from obverse.log import say
 
 CONNECT_SECONDS = 10.0
+BUDGET_SECONDS = 0.05
 NO_CONNECTION = "no-connection"
 
 
@@ -108,6 +109,7 @@ class LLM:
         )
         if self.form is None:
             self.form = await choose_form(self.model, self.urls, self._post, journal)
+        self.budget.count_earlier(journal.records() if self.budget.price else ())
         self._watch = asyncio.create_task(self._watch_over())
 
     async def send(self, request: Request, journal: Journal) -> Reply:
@@ -125,6 +127,9 @@ class LLM:
             endpoint = await self._pool.place(request.order)
             if not self.budget.reserve(request):
                 endpoint.limiter.in_flight -= 1
+                if self.budget.reserved:  # what is under way may cost less than its worst case
+                    await self._pool.rest(BUDGET_SECONDS)
+                    continue
                 self._pool.stop(COST_REACHED)
                 raise NotAsked(COST_REACHED)
             reply_or_code = await self._attempt(request, endpoint, journal, fresh=failures == 0)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from obverse.errors import InputError, SettingError
-from obverse.llm.reply import Usage
+from obverse.llm.reply import Usage, reply_from_row
 from obverse.llm.request import Request, canonical
 
 _KEYS = {"input", "output", "cached", "batch_factor", "currency"}
@@ -132,9 +132,26 @@ class Budget:
             elif maybe_billed:
                 self.spent += worst
 
-    def add_earlier(self, cost: float | None) -> None:
-        """Counts a reply that an earlier run paid for."""
-        self.spent += cost or 0.0
+    def count_earlier(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Counts what earlier runs spent by the records of a journal, possibly billed requests at their worst."""
+        if self.price is None:
+            return
+        limits: dict[str, list[int]] = {}
+        self.spent = 0.0
+        for record in records:
+            key, kind = str(record.get("key", "")), record["kind"]
+            if kind == "start":
+                limits.setdefault(key, []).append(int(record.get("max_tokens") or 0))
+                continue
+            limit = limits[key].pop() if limits.get(key) else 0
+            worst = limit * self.price.output / 1e6
+            if kind == "done":
+                reply = reply_from_row(record["reply"])
+                cost = self.price.of(reply.usage, reply.lane)
+                self.spent += worst if cost is None else cost
+            elif kind == "fail" and record.get("maybe_billed"):
+                self.spent += worst
+        self.spent += sum(map(sum, limits.values())) * self.price.output / 1e6
 
 
 def price_of(prices: Mapping[str, Price], model: str) -> Price | None:
