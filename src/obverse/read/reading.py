@@ -41,7 +41,7 @@ def read_file(
         return _read_documents(source, out, map)
     topics = read(source, format, findings=findings, columns=column_map(map), **options)
     write_topics(out, left.watch(_spoken(topics, findings)))
-    for line in findings.summary()[len(findings.said) if findings.facts.get("spoken") else 0 :]:
+    for line in findings.summary():
         say(line)
     inputs = _files(source)
     came = f"{findings.rows:,} rows"
@@ -88,16 +88,11 @@ def _read_documents(
 
 def _spoken(topics: Iterator[Topic], findings: Findings) -> Iterator[Topic]:
     """Says guesses and rules before the long part begins, and the rest at the end."""
-    said = 0
     topic = None
     for topic in topics:
-        for line in findings.said[said:]:
-            say(line)
-        said = len(findings.said)
+        _say_all(findings.said)
         yield topic
-    for line in findings.said[said:]:
-        say(line)
-    findings.facts["spoken"] = True
+    _say_all(findings.said)
     if topic is None:
         reasons = ", ".join(f"{n:,} {why}" for why, n in findings.drops.by_reason.most_common())
         raise InputError(
@@ -105,6 +100,11 @@ def _spoken(topics: Iterator[Topic], findings: Findings) -> Iterator[Topic]:
             where=findings.place,
             fix="obverse check names every fault by line",
         )
+
+
+def _say_all(lines: list[str]) -> None:
+    while lines:
+        say(lines.pop(0))
 
 
 def _files(source: str | os.PathLike[str]) -> list[str]:

@@ -1,0 +1,59 @@
+"""Reading as a stage: the files beside the output, what is said, and nothing written where nothing can be used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from obverse.errors import InputError
+from obverse.files import read_topics
+from obverse.read.reading import read_file
+
+Jsonl = Callable[..., Path]
+DOC = {"id": "a", "text": "A."}
+
+
+def test_the_files_beside_the_output(
+    tmp_path: Path, jsonl: Jsonl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = jsonl(
+        {"query_id": "1", "q": "a", "pos": [DOC]},
+        {"query_id": "2", "q": "b", "pos": []},
+        "",
+        name="log.jsonl",
+    )
+    out = tmp_path / "topics.jsonl.zst"
+    read_file(source, out, format="clicks", map="query=q,clicked=pos")
+    assert [topic.topic_id for topic in read_topics(out)] == ["1"]
+    (dropped,) = (tmp_path / "topics.jsonl.zst.dropped.jsonl").read_text().splitlines()
+    assert json.loads(dropped) == {
+        "topic_id": "2",
+        "reason": "no positive",
+        "file": str(source),
+        "line": 2,
+    }
+    made = json.loads((tmp_path / "topics.jsonl.zst.made.json").read_text())
+    assert made["parameters"]["rule"] == {"rule": "all"} and made["dropped"] == {"no positive": 1}
+    said = capsys.readouterr().err
+    for line in ("rule in force: all", "1 x blank_line", "set aside: 1 no positive"):
+        assert said.count(line) == 1
+
+
+def test_nothing_is_written_where_no_row_can_be_used(tmp_path: Path, jsonl: Jsonl) -> None:
+    source = jsonl({"query": "a", "clicked": []})
+    with pytest.raises(InputError, match=r"no row can be used \(1 no positive\)"):
+        read_file(source, tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_table_of_documents_becomes_a_corpus(tmp_path: Path) -> None:
+    (tmp_path / "docs.tsv").write_text('id\ttext\n007\t"Unclosed\n7\tPlain\n')
+    read_file(tmp_path / "docs.tsv", tmp_path / "corpus.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "corpus.jsonl").read_text().splitlines()]
+    assert rows == [
+        {"_id": "007", "title": "", "text": '"Unclosed'},
+        {"_id": "7", "title": "", "text": "Plain"},
+    ]
