@@ -44,7 +44,7 @@ def make_training_set(
         held_out: Topics that training must not touch.
         corpus: The documents by id, to mine from.
         seed: Of synthesis and mixing.
-        size: Stop at so many claims, half of them with recorded replies; by default all.
+        size: Stop at so many claims, four of five with recorded replies; by default all.
     """
     held = list(held_out)
     answers = {doc_id for topic in held for view in topic.views for doc_id in view.positives}
@@ -97,15 +97,19 @@ def apart_from(held_out: Iterable[Topic]) -> Stage:
 
 
 def _first(size: int | None) -> Stage:
-    """Keeps so many topics, half of them such as have a recorded reply."""
+    """Keeps so many topics, four of five such as have a recorded reply."""
     judged = {topic.query for topic in sample_candidates()} if size is not None else set()
 
     def stage(topics: Iterable[Topic], drops: Drops) -> Iterator[Topic]:
-        kept = {True: 0, False: 0}
+        room = (
+            {True: 0, False: 0}
+            if size is None
+            else {True: size * 4 // 5, False: size - size * 4 // 5}
+        )
         for topic in topics:
             kind = topic.query in judged
-            if size is None or kept[kind] < size // 2:
-                kept[kind] += 1
+            if size is None or room[kind] > 0:
+                room[kind] -= 1
                 yield topic
             else:
                 drops.add(topic.topic_id, "left out of the quick run")

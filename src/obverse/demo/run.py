@@ -31,15 +31,15 @@ KEYS = ("p_mrr", "flip_rate", "robustness@10", "ndcg@10", "plain_ndcg@10", "guar
 
 SETTINGS: dict[str, Any] = {
     "freeze_docs": True,
-    "epochs": 6,
+    "epochs": 8,
     "batch_size": 16,
-    "plain_per_batch": 16,
-    "learning_rate": 1e-4,
+    "plain_per_batch": 8,
+    "learning_rate": 2e-4,
     "keep_close": 10.0,
 }
 """What the demo trains with, chosen on a development split of the training topics (docs/log.md)."""
 
-QUICK: dict[str, Any] = SETTINGS | {"epochs": 3}
+QUICK: dict[str, Any] = SETTINGS | {"epochs": 4}
 QUICK_TOPICS = 200
 
 
