@@ -31,7 +31,17 @@ def refuse_half_present(
             where=where,
             fix="Complete the data, or say --partial: the number is then not the benchmark's",
         )
-    return {"partial": {phrase: len(items) for phrase, items in there.items()}} if there else {}
+    if not there:
+        return {}
+    return {
+        "partial": {
+            phrase: {
+                "count": len(items),
+                "first": [list(i) if isinstance(i, tuple) else i for i in items[:50]],
+            }
+            for phrase, items in there.items()
+        }
+    }
 
 
 def unknown_docs(
