@@ -11,8 +11,8 @@ from typing import Any
 from obverse.check.languages import language
 from obverse.check.schema import SchemaWatch, note_duplicate_keys
 from obverse.identity import normalised, same_text_rule, text_uid
+from obverse.read.documents import full_text
 from obverse.read.faults import Example, Findings
-from obverse.read.gathering import full_text
 from obverse.records import Label, Topic, View
 
 _FILTER_WORDS = re.compile(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from obverse.errors import InputError
 from obverse.files import in_folder, topic_rows
+from obverse.read.documents import HUGE, note_huge
 from obverse.read.faults import Findings
-from obverse.read.gathering import HUGE, note_huge
 from obverse.read.passages import passages
 from obverse.read.rows import rows
 from obverse.records import Doc, topic_from_json

@@ -9,8 +9,8 @@ from typing import Any
 
 from obverse.errors import InputError
 from obverse.files import in_folder, may_repeat_keys, repeated_key, topic_rows
+from obverse.read.documents import HUGE, note_huge
 from obverse.read.faults import Findings
-from obverse.read.gathering import HUGE, note_huge
 from obverse.read.rows import json_rows, table_kind
 from obverse.records import Topic, topic_from_json
 
