@@ -105,6 +105,8 @@ def mine_command(
     ] = "best",
     language: Annotated[str, typer.Option(help="BM25: whose stemmer, or none.")] = "english",
     stopwords: Annotated[str, typer.Option(help="BM25: off or english.")] = "off",
+    k1: Annotated[float, typer.Option(help="BM25: how soon repeated words stop counting.")] = 0.9,
+    b: Annotated[float, typer.Option(help="BM25: how much long documents are held back.")] = 0.4,
     encoder: Annotated[
         str | None, typer.Option(help="Dense: a model folder or name. [all-MiniLM-L6-v2]")
     ] = None,
@@ -133,6 +135,8 @@ def mine_command(
         "pick": pick,
         "language": language,
         "stopwords": stopwords,
+        "k1": k1,
+        "b": b,
         "encoder": encoder,
         "memory_mb": memory_mb,
         "cache": cache,

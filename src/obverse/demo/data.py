@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from obverse.demo.journey import Journey
 from obverse.filters.similarity_gain import similarity_gain
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from obverse.models import Encoder
 
 METHOD = "natural_dual_view"
+BM25: dict[str, Any] = {"by": "bm25", "take": 5, "k1": 1.5, "b": 0.75, "stopwords": "english"}
+"""How the candidates were mined that the recorded replies judge."""
 
 
 def make_training_set(
@@ -48,12 +50,11 @@ def make_training_set(
     """
     held = list(held_out)
     answers = {doc_id for topic in held for view in topic.views for doc_id in view.positives}
-    corpus = {doc_id: doc for doc_id, doc in corpus.items() if doc_id not in answers}
     claims = read(sample_folder(), "beir", findings=Findings(file="scifact"), split="train")
     apart = journey.stage(
         "read", claims, _each(apart_from(held), _first(size)), "1-read", "809 training claims"
     )
-    mined = journey.stage("mine", apart, _mined(corpus), "2-mined", by="bm25", take=5)
+    mined = journey.stage("mine", apart, _mined(corpus), "2-mined", **BM25)
     judged = journey.stage(
         "synthesize",
         mined,
@@ -140,7 +141,7 @@ def without_docs(doc_ids: Collection[str]) -> Stage:
 
 
 def _mined(corpus: Mapping[str, Doc]) -> Stage:
-    return lambda topics, drops: mine(topics, corpus, by="bm25", take=5, drops=drops)
+    return lambda topics, drops: mine(topics, corpus, drops=drops, **BM25)
 
 
 def _as_judged(topics: Iterable[Topic]) -> Iterator[Topic]:

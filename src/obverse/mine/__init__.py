@@ -18,6 +18,7 @@ from obverse.sampling import rng_for
 from obverse.stages import Drops
 
 if TYPE_CHECKING:
+    from obverse.mine.kept import Kept
     from obverse.models import Encoder
 
 METHODS = ("bm25", "dense")
@@ -80,6 +81,8 @@ def mine(
     pick: str = "best",
     language: str = "english",
     stopwords: str = "off",
+    k1: float = 0.9,
+    b: float = 0.4,
     encoder: Encoder | str | None = None,
     memory_mb: int = 1_000,
     cache: str | os.PathLike[str] | None = None,
@@ -105,6 +108,8 @@ def mine(
         pick: ``best`` takes the best that are left, ``random`` draws among all in the window.
         language: Whose stemmer BM25 uses, or ``none``.
         stopwords: What BM25 leaves out: ``off`` or ``english``.
+        k1: BM25: how soon repeated words stop counting.
+        b: BM25: how much long documents are held back, in [0, 1].
         encoder: For dense mining: an encoder, or the name of one.
         memory_mb: How much dense search may hold at once, in MB.
         cache: Where indexes and vectors are kept between runs, by content; None keeps none.
@@ -125,8 +130,14 @@ def mine(
     methods = by.split("+")
     if not set(methods) <= set(METHODS):
         raise SettingError(f"cannot mine by {by!r}", fix="Use bm25, dense or bm25+dense")
+    if k1 < 0 or not 0 <= b <= 1:
+        raise SettingError(f"k1 is {k1} and b is {b}", fix="Give k1 of 0 or more and b from 0 to 1")
+    kept = _kept(cache)
     indexes = [
-        _index(method, docs, language, stopwords, encoder, memory_mb, cache) for method in methods
+        _bm25(docs, language, stopwords, k1, b, kept)
+        if method == "bm25"
+        else _dense(docs, encoder, memory_mb, kept)
+        for method in methods
     ]
     miner = _Miner(docs, window, take, pick, seed, Drops() if drops is None else drops)
     rest = iter(topics)
@@ -144,23 +155,24 @@ def mine(
     say(f"mine: {miner.starved}")
 
 
-def _index(
-    by: str,
-    docs: Sequence[Doc],
-    language: str,
-    stopwords: str,
-    encoder: Encoder | str | None,
-    memory_mb: int,
-    cache: str | os.PathLike[str] | None,
-) -> Index:
+def _kept(cache: str | os.PathLike[str] | None) -> Kept | None:
     from obverse.mine.kept import Kept
 
-    kept = Kept(cache) if cache else None
-    if by == "bm25":
-        from obverse.mine.bm25 import BM25Index
-        from obverse.mine.tokens import Tokeniser
+    return Kept(cache) if cache else None
 
-        return BM25Index(docs, Tokeniser(language, stopwords), kept=kept)
+
+def _bm25(
+    docs: Sequence[Doc], language: str, stopwords: str, k1: float, b: float, kept: Kept | None
+) -> Index:
+    from obverse.mine.bm25 import BM25Index
+    from obverse.mine.tokens import Tokeniser
+
+    return BM25Index(docs, Tokeniser(language, stopwords), k1=k1, b=b, kept=kept)
+
+
+def _dense(
+    docs: Sequence[Doc], encoder: Encoder | str | None, memory_mb: int, kept: Kept | None
+) -> Index:
     from obverse.mine.dense import DenseIndex
     from obverse.models import PACKAGED, load_encoder
 
