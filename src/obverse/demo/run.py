@@ -36,8 +36,8 @@ SETTINGS: dict[str, Any] = {
     "plain_per_batch": 8,
     "learning_rate": 2e-4,
     "keep_close": 10.0,
-    "margin_weight": 4.0,
-    "margin": 0.1,
+    "margin_weight": 10.0,
+    "margin": 0.15,
 }
 """What the demo trains with, chosen on a development split of the training topics (docs/log.md)."""
 
