@@ -146,27 +146,49 @@ def train_command(
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Write TensorBoard files.")
     ] = False,
+    held_out: Annotated[
+        str | None, typer.Option(help="Topics to look at; the best step's weights are kept.")
+    ] = None,
+    watch_every: Annotated[
+        int | None, typer.Option(help="Steps between looks. [a fifth of the run]")
+    ] = None,
+    guard_loss: Annotated[
+        float, typer.Option(help="How much plain nDCG@10 the best step may lose.")
+    ] = 0.01,
     explain_batch: Annotated[
         int | None, typer.Option(help="Print this step as a table, from 0, and train nothing.")
     ] = None,
 ) -> None:
     """Train an encoder on topics; run the same command again after a stop and it goes on."""
+    import os
+
     from obverse.errors import SettingError
     from obverse.training.trainer import train
 
     settings = dict(locals())
-    for name in ("topics", "out", "train", "SettingError", "explain_batch"):
+    for name in ("topics", "out", "train", "SettingError", "explain_batch", "os"):
         settings.pop(name)
     settings["matryoshka"] = _numbers(matryoshka)
     settings["in_batch"] = _in_batch(in_batch)
     if explain_batch is not None:
-        for name in ("save_every", "restart", "tensorboard"):
+        for name in (
+            "save_every",
+            "restart",
+            "tensorboard",
+            "held_out",
+            "watch_every",
+            "guard_loss",
+        ):
             settings.pop(name)
         _explain(topics, explain_batch, json=False, **settings)
         return
     if out is None:
         raise SettingError("there is no place for the model", fix="Give --out DIR")
-    print(train(_topics(topics), out=out, **settings).folder)
+    if held_out is not None:
+        settings["held_out"] = _topics(held_out)
+    done = train(_topics(topics), out=out, **settings)
+    if os.environ.get("RANK", "0") == "0":
+        print(done.folder)
 
 
 @app.command("explain-batch")
@@ -220,3 +242,49 @@ def _explain(topics: str, step: int, *, json: bool, **settings: Any) -> None:
         return
     for line in as_lines(run, step):
         print(line)
+
+
+doctor = typer.Typer(
+    help="Checks of your own machines.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(doctor, name="doctor")
+
+
+@doctor.callback()
+def _doctor() -> None:
+    """Checks of your own machines."""
+
+
+@doctor.command("dist")
+def doctor_dist(
+    processes: Annotated[
+        int, typer.Option(help="How many to start here; under torchrun those that there are.")
+    ] = 2,
+    base: Annotated[str, typer.Option(help="The encoder to check with.")] = "all-MiniLM-L6-v2",
+) -> None:
+    """Check that the gradient of several processes is that of one, for every loss; half a minute."""
+    import os
+
+    from obverse.training.dist_check import check_processes, launch
+
+    if "WORLD_SIZE" not in os.environ:
+        raise typer.Exit(launch(processes, base))
+    found = check_processes(base)
+    if os.environ.get("RANK") == "0":
+        for check in found:
+            print(f"{'ok  ' if check.passed else 'FAIL'}  {check.name}: apart by {check.apart:.1e}")
+    if not all(check.passed for check in found):
+        raise typer.Exit(1)
+
+
+@app.command("export")
+def export_command(
+    model: Annotated[str, typer.Argument(help="A model folder.")],
+    out: Annotated[Path, typer.Option(help="Where the exported model goes.")],
+    to: Annotated[str, typer.Option(help="onnx or int8.")] = "onnx",
+) -> None:
+    """Export a model to ONNX, or to ONNX with int8 weights; says how close its vectors stay."""
+    from obverse.training.export import export
+
+    export(model, out, to=to)  # type: ignore[arg-type]
+    print(out)

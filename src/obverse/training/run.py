@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from obverse.corpus_vectors import CorpusVectors
 
+_SAME = 0.99
+
 
 @dataclass(slots=True)
 class Run:
@@ -38,6 +40,7 @@ class Run:
         learner: The model whose weights change: the whole encoder, or its query side.
         plan: Which topics are in which batch.
         forward: Encodes by the learner.
+        docs_forward: Encodes documents: by the learner, or by the frozen base's document side.
         collator: Makes the input of a step.
         identity: What decides the weights: digests of data and base, the settings.
         prompts: The base's own prompts, which the saved model does not have.
@@ -50,6 +53,7 @@ class Run:
     learner: SentenceTransformer
     plan: Plan
     forward: Forward
+    docs_forward: Forward
     collator: Collator
     identity: dict[str, Any] = field(default_factory=dict)
     prompts: dict[str, str] = field(default_factory=dict)
@@ -127,8 +131,29 @@ def prepare(
         "precision": precision,
     }
     prompts = {name: text for name, text in model.prompts.items() if text}
-    run = Run(settings, base, out, chosen, learner, plan, forward, collator, identity, prompts)
-    _learn_known(run, model, vectors)
+    docs_forward = forward
+    if settings.freeze_docs:
+        # Loaded a second time where one encoder is both sides: this copy does not learn.
+        frozen = (
+            side(model, "document") if is_asymmetric(model) else load_model(base, device=device)
+        )
+        own = Tokens(frozen, settings.max_tokens)
+        docs_forward = Forward(frozen, own, settings.micro_tokens, precision)
+    run = Run(
+        settings,
+        base,
+        out,
+        chosen,
+        learner,
+        plan,
+        forward,
+        docs_forward,
+        collator,
+        identity,
+        prompts,
+    )
+    check_padding(run.forward, base)
+    _learn_known(run, vectors)
     _set_up_learning(run)
     return run
 
@@ -141,6 +166,36 @@ def _check_limit(model: SentenceTransformer, base: str, max_tokens: int) -> None
         raise SettingError(
             f"{base} reads at most {room} tokens, not {max_tokens}", fix="Lower --max-tokens"
         )
+
+
+def check_padding(forward: Forward, base: str) -> None:
+    """Encodes a text alone and padded beside a longer one: both must give one vector.
+
+    Raises:
+        ModelError: If they do not: the padding side does not fit the model's pooling or positions.
+    """
+    short, long = (
+        "mountain bike",
+        "mountain bike for children, second-hand only, with a light, in red",
+    )
+    (alone,) = forward.frozen([short])
+    (padded, _) = _together(forward, [short, long])
+    if float(alone @ padded) < _SAME:
+        side_ = getattr(forward.tokens.model.tokenizer, "padding_side", "right")
+        raise ModelError(
+            f"gives a text another vector when it is padded beside a longer one (cosine {float(alone @ padded):.3f}, "
+            f"padding on the {side_})",
+            where=base,
+            fix="Set padding_side in the tokenizer's config to the side that the model was made with",
+        )
+
+
+def _together(forward: Forward, texts: list[str]) -> Any:
+    import torch
+
+    forward.module.eval()
+    with torch.no_grad():
+        return forward(texts)
 
 
 def token_counter(model: SentenceTransformer) -> Any:
@@ -177,20 +232,15 @@ def precision_for(asked: str, device: str) -> str:
     return asked
 
 
-def _learn_known(run: Run, model: SentenceTransformer, vectors: CorpusVectors | None) -> None:
+def _learn_known(run: Run, vectors: CorpusVectors | None) -> None:
     """Computes the frozen base's vectors that the run needs, all at once: a later stop cannot change them."""
     settings, collator = run.settings, run.collator
     close = bool(settings.terms.keep_close)
     pool = run.plan.pool_negatives and settings.pool_encoding == "frozen"
     if settings.freeze_docs or close or pool:
-        document = side(model, "document")
-        forward = run.forward
-        if document is not run.learner:
-            tokens = Tokens(document, settings.max_tokens)
-            forward = Forward(document, tokens, settings.micro_tokens, run.forward.precision)
         texts = list(run.topics.docs.values())
         if vectors is None:
-            collator.docs = _known(forward, texts, "the base's documents")
+            collator.docs = _known(run.docs_forward, texts, "the base's documents")
         else:
             collator.docs = _reused(run, vectors)
     if close:
@@ -234,6 +284,18 @@ def _set_up_learning(run: Run) -> None:
         add_lora(learner, settings.lora, settings.lora_alpha, settings.lora_dropout)
     freeze_layers(learner, settings.freeze_layers)
     if settings.gradient_checkpointing:
-        learner.gradient_checkpointing_enable({"use_reentrant": False})
+        _recompute_activations(learner)
     if not any(p.requires_grad for p in learner.parameters()):
         raise ModelError("has no weights that could learn", where=run.base, fix="Freeze less")
+
+
+def _recompute_activations(learner: SentenceTransformer) -> None:
+    transformer = learner.transformers_model
+    # Renamed in transformers 5; the old name warns.
+    names = ("activation_checkpointing_enable", "gradient_checkpointing_enable")
+    switch = next((getattr(transformer, n) for n in names if hasattr(transformer, n)), None)
+    if switch is None:
+        raise ModelError(
+            "cannot recompute its activations", fix="Leave --gradient-checkpointing away"
+        )
+    switch({"use_reentrant": False})

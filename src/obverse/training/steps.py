@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import math
 import time
@@ -19,31 +20,15 @@ from obverse.training.checkpoints import write_state
 from obverse.training.collator import Step
 from obverse.training.gradient import Processes, step_gradient, summed
 from obverse.training.loss import Losses, objective
+from obverse.training.processes import processes
 from obverse.training.run import Run
+from obverse.training.stopping import Guard
+from obverse.training.watching import Watch, best_folder, by_label
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 LOG = "training.jsonl"
-
-
-def processes() -> Processes:
-    """Returns who trains: this process's number and how many there are, as torchrun says.
-
-    Raises:
-        SettingError: If several GPUs are visible to one process.
-    """
-    import torch
-    import torch.distributed as dist
-
-    if dist.is_available() and dist.is_initialized():
-        return Processes(dist.get_rank(), dist.get_world_size())
-    if torch.cuda.device_count() > 1:
-        raise SettingError(
-            f"{torch.cuda.device_count()} GPUs are visible to one process",
-            fix="Start with torchrun --nproc-per-node, or name one in CUDA_VISIBLE_DEVICES",
-        )
-    return Processes()
 
 
 class Order:
@@ -63,15 +48,19 @@ class Order:
         return self.total
 
 
-def make_trainer(run: Run, *, save_every: int | None, tensorboard: bool) -> Any:
+def make_trainer(
+    run: Run, watch: Watch | None = None, *, save_every: int | None, tensorboard: bool
+) -> Any:
     """Returns the trainer of a run."""
     try:
         import accelerate  # noqa: F401
         import datasets  # noqa: F401
     except ImportError as error:
         raise MissingExtra(str(error.name), "train", "training") from None
+    if tensorboard and importlib.util.find_spec("tensorboard") is None:
+        raise MissingExtra("tensorboard", "tensorboard", "writing TensorBoard files")
     arguments = _arguments(run, save_every, tensorboard)
-    return _trainer_class()(run, arguments)
+    return _trainer_class()(run, arguments, watch)
 
 
 def _arguments(run: Run, save_every: int | None, tensorboard: bool) -> Any:
@@ -85,7 +74,7 @@ def _arguments(run: Run, save_every: int | None, tensorboard: bool) -> Any:
         max_steps=total,
         per_device_train_batch_size=1,
         learning_rate=settings.learning_rate,
-        warmup_steps=math.ceil(settings.warmup * total),
+        warmup_steps=int(settings.warmup * total),
         lr_scheduler_type=settings.schedule
         if settings.schedule != "constant"
         else "constant_with_warmup",
@@ -126,11 +115,11 @@ def _trainer_class() -> Any:
     class Trainer(SentenceTransformerTrainer):  # type: ignore[misc]
         """Runs steps of the plan; everything else is the library's."""
 
-        def __init__(self, run: Run, args: Any) -> None:
+        def __init__(self, run: Run, args: Any, watch: Watch | None) -> None:
             args._n_gpu = min(args.n_gpu, 1)
-            self.run = run
+            self.run, self.watch, self.guard = run, watch, Guard(run)
+            self.seen: dict[str, Any] = {}
             self.losses: list[float] = []
-            self.terms: dict[str, float] = {}
             self.steps = StepLoss(run, processes())
             super().__init__(
                 model=run.learner, args=args, loss=Loss(run.learner), data_collator=run.collator
@@ -159,21 +148,32 @@ def _trainer_class() -> Any:
             return 0
 
         def training_step(self, model: Any, inputs: Step, num_items_in_batch: Any = None) -> Tensor:
+            if inputs.batch.step == self.state.global_step == 0:
+                self._look(0)
+            self.guard.before(inputs)
             scaler = getattr(self.accelerator, "scaler", None)
             value, losses = self.steps(inputs, scaler.scale if scaler else None)
-            self.terms = {name: float(term.detach()) for name, term in losses.terms.items()}
+            self.guard.after(inputs, float(value), losses)
+            terms = {name: float(term.detach()) for name, term in losses.terms.items()}
+            codes = inputs.matrix.codes.to(value.device)
+            self.seen = by_label(losses, codes, self.run.settings.terms.temperature)
+            self.seen |= {"terms": terms} if len(terms) > 1 else {}
             return value
 
         def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
             super().log(logs, start_time)
             if "loss" in logs:
                 self.losses.append(logs["loss"])
-                self.log_file.add(self.state.global_step, logs, self.terms)
+                self.guard.rate(self.state.global_step, logs["learning_rate"])
+                self.log_file.add(self.state.global_step, logs, self.seen)
 
         def _load_from_checkpoint(self, checkpoint_path: str, model: Any = None) -> None:
             load_weights(self.run.learner, Path(checkpoint_path))
             self.averages.load(Path(checkpoint_path))
-            self.log_file.go_back(int(checkpoint_path.rpartition("-")[2]), self.losses)
+            step = int(checkpoint_path.rpartition("-")[2])
+            self.log_file.go_back(step, self.losses)
+            if self.watch is not None:
+                self.watch.go_back(step)
 
         def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
             folder = Path(output_dir or self.args.output_dir)
@@ -210,6 +210,16 @@ def _trainer_class() -> Any:
         def _maybe_log_save_evaluate(self, *args: Any, **kwargs: Any) -> None:
             self.averages.after(self.state.global_step)
             super()._maybe_log_save_evaluate(*args, **kwargs)
+            self._look(self.state.global_step)
+
+        def _look(self, step: int) -> None:
+            """Only the first process looks; the others wait for it."""
+            if self.watch is None or not self.watch.due(step):
+                return
+            if self.steps.who.rank == 0 and self.watch.look(step):
+                save_weights(self.run.learner, best_folder(self.run))
+            self.watch.looks.setdefault(step, {})
+            self.wait()
 
     return Trainer
 
@@ -314,7 +324,7 @@ class LogFile:
         losses[:] = [row["loss"] for row in kept if "loss" in row]
         self.path.write_bytes(b"".join(to_json(row) + b"\n" for row in kept))
 
-    def add(self, step: int, logs: dict[str, float], terms: dict[str, float]) -> None:
+    def add(self, step: int, logs: dict[str, float], seen: dict[str, Any]) -> None:
         """Writes a step's line, and says every tenth of the run how it stands."""
         if self.silent:
             return
@@ -329,7 +339,7 @@ class LogFile:
             "seconds": round(spent, 2),
         }
         with self.path.open("ab") as stream:
-            stream.write(to_json(row | (terms if len(terms) > 1 else {})) + b"\n")
+            stream.write(to_json(row | seen) + b"\n")
         if step * 10 // total > (step - 1) * 10 // total:
             left = spent / max(1, step - self.first) * (total - step)
             say(f"train: step {step:,} of {total:,}, loss {logs['loss']:.3f}, {left:.0f} s left")

@@ -19,9 +19,11 @@ from obverse.provenance import versions
 from obverse.records import Topic
 from obverse.training.cards import model_card
 from obverse.training.checkpoints import last_whole, refuse_other_run, remove_after
+from obverse.training.processes import connect, one_voice, own_device, processes, wait
 from obverse.training.run import Run, prepare, token_counter
 from obverse.training.settings import PoolEncoding, Precision, Schedule, settings_from
-from obverse.training.sides import asymmetric, save_model, side
+from obverse.training.sides import asymmetric, merged, save_model, side
+from obverse.training.watching import Watch, best_folder, watch_for
 
 if TYPE_CHECKING:
     from obverse.corpus_vectors import CorpusVectors
@@ -100,6 +102,9 @@ def train(
     restart: bool = False,
     tensorboard: bool = False,
     vectors: CorpusVectors | None = None,
+    held_out: Iterable[Topic] | None = None,
+    watch_every: int | None = None,
+    guard_loss: float = 0.01,
 ) -> Trained:
     """Trains an encoder and writes it to a folder that ``SentenceTransformer(folder)`` loads.
 
@@ -158,6 +163,9 @@ def train(
         restart: Begin anew even if a checkpoint is there.
         tensorboard: Write TensorBoard files too.
         vectors: Document vectors of the base, to be reused.
+        held_out: Topics to look at during training; the best step's weights are kept.
+        watch_every: Steps between looks; by default a fifth of the run.
+        guard_loss: How much plain nDCG@10 on them the best step may lose against the base.
 
     Raises:
         SettingError: If a setting makes no sense, or a checkpoint belongs to other data or settings.
@@ -167,22 +175,25 @@ def train(
     settings = settings_from(locals())
     began = time.monotonic()
     home = _own_folder(Path(out))
-    if restart:
-        shutil.rmtree(home / "checkpoints", ignore_errors=True)
-    run = prepare(
-        topics,
-        settings,
-        base=base,
-        out=home,
-        template=template,
-        device=device,
-        threads=threads,
-        vectors=vectors,
-    )
-    say_what_comes_in(run)
-    if not restart and (done := _finished(run)) is not None:
-        return done
-    return _train(run, began, save_every=save_every, tensorboard=tensorboard)
+    with one_voice():
+        run = prepare(
+            topics,
+            settings,
+            base=base,
+            out=home,
+            template=template,
+            device=own_device(device),
+            threads=threads,
+            vectors=vectors,
+        )
+        say_what_comes_in(run)
+        if not restart and (done := _finished(run)) is not None:
+            return done
+        watch = None
+        if held_out is not None:
+            watch = watch_for(run, held_out, every=watch_every, guard_loss=guard_loss)
+        start = _start(run, restart=restart)
+        return _train(run, began, watch, start, save_every=save_every, tensorboard=tensorboard)
 
 
 def _own_folder(out: Path) -> Path:
@@ -259,34 +270,67 @@ def _finished(run: Run) -> Trained | None:
     return Trained(run.out, made["steps"], made["loss"], 0.0)
 
 
-def _train(run: Run, began: float, *, save_every: int | None, tensorboard: bool) -> Trained:
-    from obverse.training.steps import make_trainer, processes
+def _start(run: Run, *, restart: bool) -> Path | None:
+    """Returns the checkpoint to go on from, the same in all processes, after clearing away what comes after it.
 
+    Raises:
+        SettingError: If the checkpoint belongs to other data or settings.
+    """
+    connect(run.forward.device.type)
+    first = processes().rank == 0
+    if restart and first:
+        shutil.rmtree(run.home, ignore_errors=True)
+    wait()
     start = last_whole(run.home)
     if start is not None:
         refuse_other_run(start, run.identity)
         say(f"train: going on from {start}")
-    who = processes()
-    if who.rank == 0:
+    wait()
+    if first:
         remove_after(run.home, start)
         run.home.mkdir(parents=True, exist_ok=True)
-    trainer = make_trainer(run, save_every=save_every, tensorboard=tensorboard)
+        if start is None:
+            for name in (LOG, "watch.json"):
+                (run.home / name).unlink(missing_ok=True)
+    wait()
+    return start
+
+
+def _train(
+    run: Run,
+    began: float,
+    watch: Watch | None,
+    start: Path | None,
+    *,
+    save_every: int | None,
+    tensorboard: bool,
+) -> Trained:
+    from obverse.training.steps import make_trainer
+
+    trainer = make_trainer(run, watch, save_every=save_every, tensorboard=tensorboard)
     trainer.train(resume_from_checkpoint=str(start) if start else None)
     losses = trainer.losses
     tail = losses[-max(1, len(losses) // 10) :]
     done = Trained(run.out, len(run.plan), sum(tail) / max(1, len(tail)), time.monotonic() - began)
-    if who.rank == 0:
+    if processes().rank == 0:
         _finish(run, trainer, done, keep=save_every is not None)
     trainer.wait()
     return done
 
 
 def _finish(run: Run, trainer: Any, done: Trained, *, keep: bool) -> None:
+    from obverse.training.steps import load_weights
+
     if run.settings.average or run.settings.average_last:
         trainer.averages.apply()
+    elif trainer.watch is not None and (best := trainer.watch.best()) not in (None, done.steps):
+        say(f"train: the weights after step {best} are kept: the best on the held-out topics")
+        load_weights(run.learner, best_folder(run))
     model = run.learner
+    if run.settings.lora:
+        model = merged(model, side(load_model(run.base, device=str(model.device)), "query"))
     if run.settings.freeze_docs:
-        model = asymmetric(model, side(load_model(run.base, device=str(model.device)), "document"))
+        model = asymmetric(model, run.docs_forward.module)
     save_model(model, run.out, run.template, run.settings.max_tokens, model_card(run, done))
     shutil.copyfile(run.home / LOG, run.out / LOG)
     write_json(

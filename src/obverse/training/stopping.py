@@ -1,0 +1,101 @@
+"""Stops a training that cannot come to anything, with the reason and the rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from obverse.errors import InputError, SettingError
+from obverse.training.collator import Step
+from obverse.training.relations import MASKED, Relation
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from obverse.training.loss import Losses
+    from obverse.training.run import Run
+
+_PATIENCE = 3
+_COLLAPSED = 0.9999
+
+
+@dataclass(slots=True)
+class Guard:
+    """Looks at every step.
+
+    Attributes:
+        run: The run that it watches.
+        zeros: Steps in a row whose loss was exactly 0.
+        still: Steps in a row at learning rate 0.
+        alike: Steps in a row in which all documents had one vector.
+    """
+
+    run: Run
+    zeros: int = 0
+    still: int = 0
+    alike: int = 0
+
+    def before(self, step: Step) -> None:
+        """Raises InputError if a whole batch has nothing to learn from, which is a fault of the data."""
+        codes = step.matrix.codes
+        negative = (codes < MASKED) & (codes != Relation.POSITIVE)
+        if not bool(negative.any()):
+            raise InputError(
+                "no query has a negative, so its loss is 0",
+                where=f"step {step.batch.step}, {self._topics(step)}",
+                fix="Mine negatives (obverse mine), turn in-batch negatives on, or raise --batch-size",
+            )
+
+    def after(self, step: Step, loss: float, found: Losses) -> None:
+        """Raises SettingError if the loss is no number, stays 0, or all vectors have become one."""
+        where = f"step {step.batch.step}, {self._topics(step)}"
+        if not math.isfinite(loss):
+            raise SettingError(
+                f"the loss is {loss}{self._worst(step, found.similarities)}",
+                where=where,
+                fix="Lower --learning-rate, or use --precision bf16 or fp32; the last checkpoint is untouched",
+            )
+        self.zeros = self.zeros + 1 if loss == 0 else 0
+        if self.zeros >= _PATIENCE:
+            raise SettingError(
+                f"the loss was exactly 0 in {self.zeros} steps in a row",
+                where=where,
+                fix="The negatives are too easy or masked: look at obverse explain-batch, and mine harder ones",
+            )
+        self.alike = self.alike + 1 if _collapsed(found.similarities) else 0
+        if self.alike >= _PATIENCE:
+            raise SettingError(
+                f"all documents have one vector in {self.alike} steps in a row: the encoder has collapsed",
+                where=where,
+                fix="Lower --learning-rate, add --keep-close, or check the base",
+            )
+
+    def rate(self, step: int, learning_rate: float) -> None:
+        """Raises SettingError if the learning rate stays at 0."""
+        self.still = self.still + 1 if learning_rate == 0 else 0
+        if self.still > max(_PATIENCE, self.run.settings.warmup * len(self.run.plan) + 1):
+            raise SettingError(
+                f"the learning rate has been 0 for {self.still} steps",
+                where=f"step {step}",
+                fix="Look at --learning-rate, --warmup and --schedule",
+            )
+
+    def _topics(self, step: Step) -> str:
+        names = [self.run.topics.topics[topic].topic_id for topic in step.batch.topics]
+        return f"topics {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
+
+    def _worst(self, step: Step, similarities: Tensor | None) -> str:
+        if similarities is None:
+            return ""
+        rows = (~similarities.isfinite()).any(1).nonzero().flatten().tolist()
+        if not rows:
+            return ""
+        return f" (rows: {'; '.join(repr(step.rows[row].text[:60]) for row in rows[:3])})"
+
+
+def _collapsed(similarities: Tensor | None) -> bool:
+    """Whether every query is as near to every document."""
+    if similarities is None or similarities.numel() < 4:
+        return False
+    return bool(similarities.detach().min() > _COLLAPSED)

@@ -1,0 +1,169 @@
+"""The plan is a pure function of data, seed and epoch: full batches, whole topics, an exact length."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_encoder import dual_topic, dual_topics, plain_topic
+
+from obverse.errors import SettingError
+from obverse.inputs import Template
+from obverse.records import Doc, Label, Topic, View
+from obverse.training.plan import Plan
+from obverse.training.topic_set import TopicSet, topic_set
+
+
+def words(text: str) -> int:
+    return len(text.split()) + 2
+
+
+def prepared(topics: list[Topic]) -> TopicSet:
+    return topic_set(topics, Template(), 64, words)
+
+
+@given(
+    count=st.integers(1, 40), size=st.integers(1, 40), epochs=st.integers(1, 4), seed=st.integers()
+)
+@settings(max_examples=60, deadline=None)
+def test_every_batch_is_full_and_no_topic_stands_twice_in_an_epoch(
+    count: int, size: int, epochs: int, seed: int
+) -> None:
+    topics = prepared(dual_topics(count, negatives=0, plain=False))
+    if size > count:
+        with pytest.raises(SettingError, match="cannot be filled"):
+            Plan(topics, size, epochs, seed)
+        return
+    plan = Plan(topics, size, epochs, seed)
+    batches = [plan.batch(step) for step in range(len(plan))]
+    assert len(batches) == len(plan) == epochs * (count // size)
+    assert all(len(batch.topics) == size for batch in batches)
+    for epoch in range(epochs):
+        seen = [t for batch in batches if batch.epoch == epoch for t in batch.topics]
+        assert len(seen) == len(set(seen)) == count - plan.left_out
+        if epoch and 2 * plan.left_out <= count:
+            before = {t for batch in batches if batch.epoch == epoch - 1 for t in batch.topics}
+            assert set(range(count)) - before <= set(seen), "who was left out is in the next epoch"
+    again = Plan(prepared(dual_topics(count, negatives=0, plain=False)), size, epochs, seed)
+    assert [again.batch(step) for step in reversed(range(len(again)))] == batches[::-1]
+
+
+def test_what_is_left_can_make_a_last_smaller_batch() -> None:
+    plan = Plan(prepared(dual_topics(8)), 3, 2, keep_last=True)
+    sizes = [len(plan.batch(step).topics) for step in range(len(plan))]
+    assert sizes == [3, 3, 2, 3, 3, 2] and plan.left_out == 0
+    assert sorted(t for step in range(3) for t in plan.batch(step).topics) == list(range(8))
+
+
+def test_seed_and_epoch_change_the_order() -> None:
+    topics = prepared(dual_topics(30))
+    assert Plan(topics, 5, 2, seed=1).epoch(0) != Plan(topics, 5, 2, seed=2).epoch(0)
+    assert Plan(topics, 5, 2, seed=1).epoch(0) != Plan(topics, 5, 2, seed=1).epoch(1)
+
+
+def test_a_part_of_an_epoch_is_a_number_of_steps() -> None:
+    assert len(Plan(prepared(dual_topics(20)), 4, 0.6)) == 3
+    with pytest.raises(SettingError, match="make no step"):
+        Plan(prepared(dual_topics(20)), 4, 0.01)
+
+
+def test_all_views_of_a_topic_come_along() -> None:
+    plan = Plan(prepared(dual_topics(6)), 3)
+    rows = plan.rows(plan.batch(1))
+    assert [(r.topic, r.view) for r in rows] == [
+        (t, v) for t in plan.batch(1).topics for v in range(3)
+    ]
+
+
+def test_max_views_and_plain_share_choose_by_epoch_and_topic() -> None:
+    topics = prepared(dual_topics(40))
+    plan = Plan(topics, 40, 2, max_views=1, plain_share=0.5)
+    first, second = (plan.rows(plan.batch(step)) for step in (0, 1))
+    for rows in (first, second):
+        assert sum(not row.plain for row in rows) == 40
+        assert 8 < sum(row.plain for row in rows) < 32
+    chosen = [{(r.topic, r.view) for r in rows} for rows in (first, second)]
+    assert chosen[0] != chosen[1]
+    assert not any(row.plain for row in Plan(topics, 4, plain_share=0).rows(plan.batch(0)))
+
+
+def test_plain_topics_go_round_and_round_beside_the_others() -> None:
+    topics = prepared(dual_topics(8) + [plain_topic(n) for n in range(5)])
+    plan = Plan(topics, 4, 5, plain_per_batch=2)
+    added = []
+    for step in range(len(plan)):
+        batch = plan.batch(step).topics
+        assert len(batch) == 6 and len(set(batch)) == 6
+        assert all(t < 8 for t in batch[:4]) and all(t >= 8 for t in batch[4:])
+        added += batch[4:]
+    assert len(plan) == 10
+    assert all(added.count(topic) >= 3 for topic in range(8, 13))
+
+
+def test_more_plain_topics_than_there_are_is_refused() -> None:
+    with pytest.raises(SettingError, match="plain topics per batch"):
+        Plan(prepared([*dual_topics(4), plain_topic(1)]), 2, plain_per_batch=2)
+
+
+def many_negatives(hard: int, ruled_out: int) -> Topic:
+    docs = [Doc("p", "w1 w2"), *(Doc(f"i{n}", f"kind w{n}") for n in range(ruled_out))]
+    docs += [Doc(f"h{n}", f"not w{n}") for n in range(hard)]
+    labels = {"p": Label.POSITIVE}
+    labels |= {f"i{n}": Label.INSTRUCTION_NEGATIVE for n in range(ruled_out)}
+    labels |= {f"h{n}": Label.NEGATIVE for n in range(hard)}
+    return Topic("t", "w1", tuple(docs), (View("only w2", labels),))
+
+
+@given(hard=st.integers(0, 40), ruled_out=st.integers(0, 5), total=st.integers(0, 35))
+@settings(max_examples=60, deadline=None)
+def test_instruction_negatives_first_then_hard_ones_never_padded_never_repeated(
+    hard: int, ruled_out: int, total: int
+) -> None:
+    topics = prepared([many_negatives(hard, ruled_out)])
+    plan = Plan(topics, 1, negatives=total)
+    row = topics.rows[0][0]
+    found = plan.candidates(row, 0)
+    labels = [row.labels[uid] for uid in found]
+    kept = min(ruled_out, 3, total)
+    assert len(found) == len(set(found)) == 1 + kept + min(hard, total - kept)
+    assert labels[0] == Label.POSITIVE
+    assert labels[1 : 1 + kept] == [Label.INSTRUCTION_NEGATIVE] * kept
+    assert set(labels[1 + kept :]) <= {Label.NEGATIVE}
+    assert plan.candidates(row, 0) == found
+
+
+def test_epochs_draw_other_hard_negatives_and_first_takes_the_order_of_the_data() -> None:
+    topics = prepared([many_negatives(40, 0)])
+    row = topics.rows[0][0]
+    drawn = [Plan(topics, 1, negatives=5).candidates(row, epoch) for epoch in (0, 1)]
+    assert drawn[0] != drawn[1]
+    first = Plan(topics, 1, negatives=5, pick="first").candidates(row, 1)
+    assert first == list(row.labels)[:6]
+
+
+def test_views_of_a_topic_share_their_draws() -> None:
+    topics = prepared([dual_topic(1, negatives=40)])
+    plan = Plan(topics, 1, negatives=10)
+    one, two = ({*plan.candidates(row, 0)} for row in topics.rows[0][1:])
+    assert len(one | two) == 2 + 9
+
+
+def test_the_pool_is_of_other_topics_and_drawn_by_step() -> None:
+    topics = prepared(dual_topics(12))
+    plan = Plan(topics, 3, pool_negatives=7)
+    pools = []
+    for step in range(2):
+        batch = plan.batch(step)
+        docs = plan.documents(batch, plan.rows(batch))
+        pool = plan.pool(batch, docs)
+        assert len(set(pool)) == 7
+        assert not set(pool) & set(docs)
+        assert not any(set(pool) & topics.own[topic] for topic in batch.topics)
+        assert pool == plan.pool(batch, docs)
+        pools.append(pool)
+    assert pools[0] != pools[1]
+
+
+def test_a_batch_that_is_not_there_is_named() -> None:
+    with pytest.raises(SettingError, match=r"no batch 9: the plan has 2 \(0 to 1\)"):
+        Plan(prepared(dual_topics(8)), 4).batch(9)

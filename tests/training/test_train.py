@@ -1,0 +1,259 @@
+"""From topics to a folder that plain sentence-transformers loads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+from tiny_encoder import dual_topic, dual_topics, make_encoder, plain_topic
+
+from obverse.errors import InputError, ModelError, SettingError
+from obverse.inputs import TEMPLATES, saved_template
+from obverse.models import load_encoder
+from obverse.records import Doc, Label, Topic, View
+from obverse.training.explain import as_lines, explain_batch, explained
+from obverse.training.relations import Relation
+from obverse.training.trainer import Trained, train
+
+QUICK: dict[str, Any] = {
+    "batch_size": 4,
+    "learning_rate": 1e-3,
+    "max_tokens": 32,
+    "device": "cpu",
+}
+
+
+def trained(base: str, out: Path, topics: list[Topic] | None = None, **changes: Any) -> Trained:
+    return train(topics or dual_topics(8), base=base, out=out, **{**QUICK, **changes})
+
+
+def log_of(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "training.jsonl").read_text().splitlines()]
+
+
+def test_the_folder_is_an_ordinary_model_with_the_template_in_it(
+    tmp_path: Path, encoder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "m"
+    found = trained(encoder, out, epochs=8, template="e5")
+    assert found.steps == 16 and found.folder == out
+    rows = log_of(out)
+    assert [row["step"] for row in rows] == list(range(1, 17))
+    assert rows[-1]["loss"] < rows[0]["loss"]
+    assert rows[-1]["learning_rate"] < rows[2]["learning_rate"]
+    assert sum(rows[0]["share"].values()) == pytest.approx(1, abs=1e-3)
+    assert rows[-1]["similarity"]["positive"] > rows[-1]["similarity"]["instruction_negative"]
+    plain = SentenceTransformer(str(out), device="cpu")
+    assert plain.max_seq_length == 32
+    ours = load_encoder(str(out), device="cpu")
+    assert ours.template == TEMPLATES["e5"] == saved_template(out)
+    shown = ours.template.query("topic w1", "only kind a")
+    np.testing.assert_allclose(
+        plain.encode(shown, normalize_embeddings=True),
+        ours.queries([("topic w1", "only kind a")])[0],
+        atol=1e-5,
+    )
+    made = json.loads((out / "obverse.json").read_text())
+    assert made["max_tokens"] == 32
+    card = (out / "README.md").read_text()
+    assert "instruction negative labels | 16" in card and "query: {query} {instruction}" in card
+    assert not (out / "checkpoints").exists()
+    assert "8 topics, 24 views" in capsys.readouterr().err
+
+
+def test_frozen_documents_keep_their_vectors_and_queries_move(tmp_path: Path, encoder: str) -> None:
+    out = tmp_path / "m"
+    trained(encoder, out, epochs=4, freeze_docs=True, keep_close=0.1)
+    after, before = load_encoder(str(out), device="cpu"), load_encoder(encoder, device="cpu")
+    docs = [Doc("d", "kind a of topic w1"), Doc("e", "w5 w6")]
+    np.testing.assert_allclose(after.docs(docs), before.docs(docs), atol=1e-6)
+    asked = [("topic w1", "only kind a")]
+    assert (after.queries(asked) @ before.queries(asked).T).item() < 0.999
+    plain = SentenceTransformer(str(out), device="cpu")
+    query = plain.encode("topic w1 only kind a", normalize_embeddings=True)
+    np.testing.assert_allclose(query, after.queries(asked)[0], atol=1e-5)
+    again = tmp_path / "again"
+    trained(str(out), again, freeze_docs=True)
+    np.testing.assert_allclose(
+        load_encoder(str(again), device="cpu").docs(docs), before.docs(docs), atol=1e-6
+    )
+    with pytest.raises(SettingError, match="--freeze-docs"):
+        trained(str(out), tmp_path / "third")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_prompts_of_the_base_are_not_used_and_not_saved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = make_encoder(tmp_path, prompts={"query": "w1 w2: ", "document": ""})
+    trained(base, tmp_path / "m")
+    plain = SentenceTransformer(str(tmp_path / "m"), device="cpu")
+    assert not any(plain.prompts.values())
+    assert "own prompts (query) are not used" in capsys.readouterr().err
+
+
+def test_average_mixes_the_base_in(tmp_path: Path, encoder: str) -> None:
+    weights = {}
+    for name, share in (("whole", 0.0), ("mixed", 0.25)):
+        trained(encoder, tmp_path / name, average=share)
+        weights[name] = SentenceTransformer(str(tmp_path / name), device="cpu").state_dict()
+    base = SentenceTransformer(encoder, device="cpu").state_dict()
+    key = next(k for k in base if k.endswith("layer.1.output.dense.weight"))
+    expected = 0.25 * base[key] + 0.75 * weights["whole"][key]
+    np.testing.assert_allclose(weights["mixed"][key], expected, atol=1e-6)
+    assert not np.allclose(weights["whole"][key], base[key], atol=1e-5)
+
+
+def test_many_settings_together(tmp_path: Path, encoder: str) -> None:
+    topics = [*dual_topics(8), *(plain_topic(n) for n in range(20, 26))]
+    out = tmp_path / "m"
+    trained(
+        encoder,
+        out,
+        topics,
+        epochs=2,
+        plain_per_batch=2,
+        freeze_layers=1,
+        keep_close=0.5,
+        margin_weight=0.5,
+        contrast_instructions=0.1,
+        contrast_queries=0.1,
+        matryoshka=[8, 16],
+        pool_negatives=4,
+        chunked=True,
+        schedule="cosine",
+        average_last=0.5,
+        gradient_checkpointing=True,
+    )
+    row = log_of(out)[0]
+    assert {"info_nce", "info_nce_8", "margin_16", "keep_close"} <= set(row["terms"])
+    assert row["loss"] == pytest.approx(sum(row["terms"].values()), rel=1e-3)
+
+
+def test_distillation_reads_the_teachers_scores(tmp_path: Path, encoder: str) -> None:
+    topics = [
+        topic.with_views(
+            view.checked(teacher={"a": 3.0, "b": 1.0, "n0": 0.0}) for view in topic.views
+        )
+        for topic in dual_topics(4)
+    ]
+    trained(encoder, tmp_path / "m", topics, distill=1.0)
+    assert "distill" in log_of(tmp_path / "m")[0]["terms"]
+
+
+def test_held_out_topics_are_watched_and_the_best_step_is_kept(
+    tmp_path: Path, encoder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "m"
+    trained(encoder, out, epochs=6, held_out=[dual_topic(n) for n in range(30, 34)], watch_every=4)
+    looks = [row for row in log_of(out) if "held_out" in row]
+    assert [row["step"] for row in looks] == [0, 4, 8, 12]
+    assert {"flip_rate", "p_mrr", "robustness@10", "plain_ndcg@10"} <= set(looks[0]["held_out"])
+    assert "held-out topics after step 12: flip_rate" in capsys.readouterr().err
+    with pytest.raises(SettingError, match="held-out topics are trained on"):
+        trained(encoder, tmp_path / "other", held_out=[dual_topic(3)])
+
+
+def test_few_topics_make_small_steps(
+    tmp_path: Path, encoder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert trained(encoder, tmp_path / "m", dual_topics(3), batch_size=16, epochs=2).steps == 2
+    assert "there are only 3 topics" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"batch_size": 0}, "batch size is 0"),
+        ({"epochs": 0}, "epochs is 0"),
+        ({"schedule": "wavy"}, "schedule is wavy. Use linear, cosine, constant"),
+        ({"precision": "fp8"}, "precision is fp8"),
+        ({"precision": "fp16"}, "no fp16 training on cpu"),
+        ({"max_tokens": 4096}, "reads at most 64 tokens"),
+        ({"freeze_layers": 2}, "Freeze at most 1"),
+        ({"matryoshka": [64]}, "between 1 and 31"),
+        ({"template": "none"}, "unknown template"),
+        ({"average": 1.0}, "nothing of the training"),
+        ({"lora": 4, "freeze_layers": 1}, "adapters alone"),
+        ({"plain_per_batch": 3}, "plain topics per batch"),
+        ({"save_every": 0}, "save every is 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(
+    tmp_path: Path, encoder: str, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SettingError, match=message):
+        trained(encoder, tmp_path / "m", **changes)
+    assert not (tmp_path / "m" / "modules.json").exists()
+
+
+def test_a_folder_with_another_model_is_left_alone(tmp_path: Path, encoder: str) -> None:
+    with pytest.raises(SettingError, match="holds a model that was not trained here"):
+        trained(encoder, Path(encoder))
+    with pytest.raises(ModelError, match="no such model folder"):
+        trained("/nowhere/at/all", tmp_path / "m")
+
+
+def test_topics_that_cannot_be_trained_on_are_named(tmp_path: Path, encoder: str) -> None:
+    bare = Topic("t9", "w1", (), (View("", {"a": Label.POSITIVE}),))
+    with pytest.raises(InputError, match="topic t9: has no documents"):
+        trained(encoder, tmp_path / "m", [bare])
+    with pytest.raises(InputError, match="no topic"):
+        train([], base=encoder, out=tmp_path / "m", **QUICK)
+    alone = Topic("t1", "w1", (Doc("a", "w2"),), (View("", {"a": Label.POSITIVE}),))
+    with pytest.raises(InputError, match="no query has a negative"):
+        trained(encoder, tmp_path / "m", [alone])
+
+
+def test_the_query_is_never_cut_and_what_is_lost_is_said(
+    tmp_path: Path, encoder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = dual_topic(1)
+    wordy = long.with_views(
+        View("only kind a " + "w9 " * 40, view.labels) if view.instruction else view
+        for view in long.views
+    )
+    trained(encoder, tmp_path / "m", [wordy, *dual_topics(4)[2:]], batch_size=2, max_tokens=10)
+    assert "2 instructions are shortened to fit 10 tokens" in capsys.readouterr().err
+    with pytest.raises(InputError, match="topic t1: the query"):
+        trained(encoder, tmp_path / "n", [wordy, *dual_topics(4)[2:]], batch_size=2, max_tokens=3)
+
+
+def test_a_loss_that_is_no_number_stops_with_the_rows(tmp_path: Path, encoder: str) -> None:
+    with pytest.raises(SettingError, match=r"topics t\d, .*the loss is nan \(rows: 'topic w"):
+        trained(encoder, tmp_path / "m", epochs=20, learning_rate=1e30, max_grad_norm=0)
+
+
+def test_explain_batch_shows_every_pair_with_its_reason(encoder: str) -> None:
+    run = explain_batch(dual_topics(8), 1, base=encoder, **QUICK_PLAN)
+    pairs = list(explained(run, 1))
+    assert len({pair.topic for pair in pairs}) == 4
+    masked = [pair for pair in pairs if pair.reason]
+    assert masked and all(pair.weight is None for pair in masked)
+    ruled_out = [pair for pair in pairs if pair.relation == Relation.INSTRUCTION_NEGATIVE]
+    assert len(ruled_out) == 8 and all(pair.weight is not None for pair in ruled_out)
+    for anchor in {(pair.topic, pair.anchor) for pair in pairs}:
+        own = [pair.weight or 0 for pair in pairs if (pair.topic, pair.anchor) == anchor]
+        assert sum(own) == pytest.approx(1, abs=1e-4)
+    lines = list(as_lines(run, 1))
+    assert lines[0].startswith("step 1 of 2, epoch 0: 4 topics, 12 anchors")
+    assert lines[1].split("\t")[:4] == ["topic", "anchor", "candidate", "label"]
+    assert len(lines) == len(pairs) + 2
+    with pytest.raises(SettingError, match="no batch 2"):
+        explain_batch(dual_topics(8), 2, base=encoder, **QUICK_PLAN)
+    with pytest.raises(SettingError, match="unknown setting 'batchsize'"):
+        explain_batch(dual_topics(8), 0, base=encoder, batchsize=4)
+
+
+QUICK_PLAN: dict[str, Any] = {"batch_size": 4, "max_tokens": 32, "device": "cpu"}
+
+
+def test_a_model_that_minds_its_padding_is_refused(tmp_path: Path) -> None:
+    """Last-token pooling is right, but the positions of this encoder count the padding on the left."""
+    base = make_encoder(tmp_path, left=True)
+    with pytest.raises(ModelError, match="another vector when it is padded"):
+        trained(base, tmp_path / "m")
