@@ -51,10 +51,13 @@ made = synthesize(topics(count), Drops(), method=condition, llm=llm, run_dir=fol
 got = sum(len(topic.instructed_views) for topic in made)
 """
 CURATOR = """
-import os, sys
+import importlib.util, os, pathlib, sys
 url, count, folder, at_once = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 os.environ.update(CURATOR_CACHE_DIR=folder, TELEMETRY_ENABLED="false", CURATOR_VIEWER="0", OPENAI_API_KEY="none",
                   CURATOR_DISABLE_RICH_DISPLAY="1", HF_HUB_OFFLINE="1", LITELLM_LOCAL_MODEL_COST_MAP="True")
+# litellm carries the tokenizer that curator would fetch from the network
+packaged = pathlib.Path(importlib.util.find_spec("litellm").origin).parent / "litellm_core_utils" / "tokenizers"
+os.environ["TIKTOKEN_CACHE_DIR"] = str(packaged)
 from bespokelabs import curator
 from pydantic import BaseModel
 
@@ -68,7 +71,7 @@ class Ask(curator.LLM):
     def parse(self, row, response):
         return {"instruction": response.instruction}
 
-ask = Ask(model_name="fake", backend="openai",
+ask = Ask(model_name="gpt-4o-mini", backend="openai",
           backend_params={"base_url": url, "max_requests_per_minute": 10_000_000,
                           "max_tokens_per_minute": 10_000_000_000, "max_concurrent_requests": at_once,
                           "request_timeout": 120, "max_retries": 1, "require_all_responses": True})

@@ -105,6 +105,10 @@ def synthesize(
     from obverse.llm.choosing import lane_named
     from obverse.synthesis.files import synthesize_file
 
+    if out == "-" and run is None:
+        raise SettingError(
+            "the output has no name to derive the run's folder from", fix="Give --run"
+        )
     lane = lane_named(
         replies=replies,
         endpoint=endpoint or [],

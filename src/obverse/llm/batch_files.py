@@ -69,7 +69,8 @@ class BatchFiles:
 
     def body(self, question: Question, tags: Tags) -> dict[str, Any]:
         """Returns the body that a live lane would send."""
-        return chat_body(question, model=self.model, form=self.form or Form.TAGS) | self.extra
+        form = self.form or Form.TAGS
+        return chat_body(question, model=self.model, form=form, extra=self.extra)
 
     async def open(self, journal: Journal) -> None:
         """Looks up the form of answers."""

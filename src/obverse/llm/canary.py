@@ -41,11 +41,13 @@ class Canary:
     system: str = "You name colours."
     user: str = 'Which colour has the sky at noon? Write the true colour, even if it is "blue", and a short reason.'
     answer: type[BaseModel] = Colour
-    max_tokens: int = 256
+    max_tokens: int = 2_048  # room for a model that thinks
     temperature: float = 0.0
 
 
-async def choose_form(model: str, urls: Sequence[str], post: Post, journal: Journal) -> Form:
+async def choose_form(
+    model: str, urls: Sequence[str], post: Post, journal: Journal, extra: Mapping[str, Any]
+) -> Form:
     """Returns the strictest form that all endpoints keep; asked once for a run and model, then remembered.
 
     The verdicts stand in ``<run>/canary.json``, so a run that goes on asks in the same form and finds its replies.
@@ -57,7 +59,7 @@ async def choose_form(model: str, urls: Sequence[str], post: Post, journal: Jour
     known = _remembered(memory)
     for url in urls:
         if f"{model} @ {url}" not in known:
-            known[f"{model} @ {url}"] = await _verdict(model, url, post)
+            known[f"{model} @ {url}"] = await _verdict(model, url, post, extra)
             write_json(memory, known)
             journal.note("canary", endpoint=url, model=model, **known[f"{model} @ {url}"])
     return _weakest(known, model)
@@ -86,10 +88,12 @@ def _remembered(path: Path) -> dict[str, Any]:
     return known
 
 
-async def _verdict(model: str, url: str, post: Post) -> dict[str, Any]:
+async def _verdict(model: str, url: str, post: Post, extra: Mapping[str, Any]) -> dict[str, Any]:
     notes: list[str] = []
     for form in LADDER:
-        reply = await _ask(model, url, form, post)
+        reply = await _ask(
+            model, url, post, chat_body(Canary(), model=model, form=form, extra=extra)
+        )
         if form is Form.TAGS:
             break
         if isinstance(reply, str):
@@ -119,8 +123,7 @@ def _problem(reply: Reply, form: Form) -> str | None:
     return None
 
 
-async def _ask(model: str, url: str, form: Form, post: Post) -> Reply | str:
-    body = chat_body(Canary(), model=model, form=form)
+async def _ask(model: str, url: str, post: Post, body: Mapping[str, Any]) -> Reply | str:
     for attempt in range(CONNECT_TRIES):
         try:
             status, headers, raw = await post(url, body)

@@ -44,13 +44,21 @@ class Question(Protocol):
     def temperature(self) -> float: ...
 
 
-def chat_body(question: Question, *, model: str, form: Form) -> dict[str, Any]:
+def chat_body(
+    question: Question, *, model: str, form: Form, extra: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Returns the body of a chat completion that asks a question.
 
     The system message ends with the form of the answer; the user message goes out byte for byte.
+
+    Args:
+        question: What is asked.
+        model: The model's name.
+        form: How the form of the answer is asked for.
+        extra: Further fields; one that is None takes a field away.
     """
     system = f"{question.system.rstrip()}\n\n{form_note(question.answer, form)}".lstrip()
-    return {
+    body = {
         "model": model,
         "messages": [
             {"role": "system", "content": system},
@@ -59,7 +67,9 @@ def chat_body(question: Question, *, model: str, form: Form) -> dict[str, Any]:
         "max_tokens": question.max_tokens,
         "temperature": question.temperature,
         **form_fields(question.answer, form),
+        **(extra or {}),
     }
+    return {field: value for field, value in body.items() if value is not None}
 
 
 def form_fields(answer: type[BaseModel], form: Form) -> dict[str, Any]:

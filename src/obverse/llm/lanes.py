@@ -67,7 +67,13 @@ def raise_if_stopped(unfinished: Mapping[str, int]) -> None:
 
 
 class Lane(Protocol):
-    """A way of getting replies: live, recorded, batch files, a local model."""
+    """A way of getting replies: live, recorded, batch files, a local model.
+
+    Attributes:
+        drain_seconds: How long what is in flight is waited for when the run stops.
+    """
+
+    drain_seconds: float
 
     @property
     def name(self) -> str:
@@ -91,10 +97,6 @@ class Lane(Protocol):
             NotAsked: If the request was not sent.
             ObverseError: If the whole run must end.
         """
-
-    @property
-    def drain_seconds(self) -> float:
-        """How long what is in flight is waited for when the run stops."""
 
     def stop(self, reason: str) -> None:
         """Sends nothing more; what is in flight may come back. May be called from any thread, and twice."""

@@ -23,6 +23,7 @@ from obverse.llm.pool import Endpoint, Pool
 from obverse.llm.reply import Reply, reply_from_response
 from obverse.llm.request import Request, Tags
 from obverse.llm.responses import Meaning, fatal, meaning
+from obverse.llm.waiting import watch_waiting
 from obverse.log import say
 
 CONNECT_SECONDS = 10.0
@@ -42,7 +43,8 @@ class LLM:
         timeout: Seconds from sending to reply; by default 60 and what the reply's length needs.
         retries: How often a request is sent again after failures that may pass.
         max_stall: Without any reply for so many seconds the run ends with exit status 75.
-        extra: Further fields of each request, such as ``{"top_p": 0.9}``; they are part of its key.
+        extra: Further fields of each request, such as ``{"top_p": 0.9}``; they are part of its key. None takes a
+            field away, such as ``max_tokens`` where a server wants another one.
         budget: What may be spent.
         drain_seconds: How long a stopped run waits for what is in flight.
 
@@ -82,11 +84,12 @@ class LLM:
         self._session: aiohttp.ClientSession | None = None
         self._pool: Pool | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._watch: asyncio.Task[None] | None = None
+        self._watches: list[asyncio.Task[None]] = []
 
     def body(self, question: Question, tags: Tags) -> dict[str, Any]:
         """Returns the body of the chat completion for a question."""
-        return chat_body(question, model=self.model, form=self.form or Form.TAGS) | self.extra
+        form = self.form or Form.TAGS
+        return chat_body(question, model=self.model, form=form, extra=self.extra)
 
     async def open(self, journal: Journal) -> None:
         """Connects, and finds out which form of answers all endpoints keep.
@@ -108,9 +111,11 @@ class LLM:
             timeout=aiohttp.ClientTimeout(total=None),
         )
         if self.form is None:
-            self.form = await choose_form(self.model, self.urls, self._post, journal)
+            self.form = await choose_form(self.model, self.urls, self._post, journal, self.extra)
         self.budget.count_earlier(journal.records() if self.budget.price else ())
-        self._watch = asyncio.create_task(self._watch_over())
+        self._watches = [asyncio.create_task(self._watch_over())]
+        for endpoint in self._pool.endpoints:
+            self._watches.append(asyncio.create_task(watch_waiting(self._session, endpoint)))
 
     async def send(self, request: Request, journal: Journal) -> Reply:
         """Returns the reply, which stands in the journal by then; every attempt does.
@@ -126,7 +131,7 @@ class LLM:
         while True:
             endpoint = await self._pool.place(request.order)
             if not self.budget.reserve(request):
-                endpoint.limiter.in_flight -= 1
+                self._pool.give_back(endpoint)
                 if self.budget.reserved:  # what is under way may cost less than its worst case
                     await self._pool.rest(BUDGET_SECONDS)
                     continue
@@ -161,7 +166,7 @@ class LLM:
             self._pool.broke(endpoint, fresh=fresh)
             return code
         except asyncio.CancelledError:
-            endpoint.limiter.in_flight -= 1
+            self._pool.give_back(endpoint)
             raise
         told = meaning(status, headers, raw)
         if told.kind == "reply":
@@ -234,7 +239,7 @@ class LLM:
         self, url: str, body: Mapping[str, Any]
     ) -> tuple[int, Mapping[str, str], bytes]:
         assert self._session is not None
-        limit = int(body.get("max_tokens") or 1_024)
+        limit = int(body.get("max_tokens") or body.get("max_completion_tokens") or 1_024)
         total = self.timeout or 60.0 + limit * self._seconds_per_token
         timeout = aiohttp.ClientTimeout(total=total, sock_connect=CONNECT_SECONDS)
         async with self._session.post(
@@ -260,8 +265,8 @@ class LLM:
 
     async def close(self) -> None:
         """Closes the connections."""
-        if self._watch is not None:
-            self._watch.cancel()
+        for watch in self._watches:
+            watch.cancel()
         if self._session is not None:
             await self._session.close()
 

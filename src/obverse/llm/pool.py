@@ -66,6 +66,11 @@ class Pool:
         self._dispatch()
         return await future
 
+    def give_back(self, endpoint: Endpoint) -> None:
+        """Frees a place from which nothing was sent, or nothing will come back."""
+        endpoint.limiter.in_flight -= 1
+        self._dispatch()
+
     def answered(self, endpoint: Endpoint, tokens: int | None) -> None:
         """Notes a reply."""
         now = time.monotonic()

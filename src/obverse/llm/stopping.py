@@ -23,6 +23,7 @@ def stops_gracefully(lane: Lane) -> Iterator[None]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         if seen:
+            lane.drain_seconds = 0.0
             raise KeyboardInterrupt
         seen.append(number)
         say(
