@@ -21,7 +21,9 @@ import time
 SERVER = """
 import sys
 from obverse.llm.fake_endpoint import FakeEndpoint, serve_forever
-serve_forever(FakeEndpoint(seconds=float(sys.argv[1]), reply=lambda body: '{"instruction": "Only red ones."}'))
+def reply(body):  # curator first tries whether a schema with name and age is kept
+    return '{"name": "Jason", "age": 25}' if "age" in str(body.get("response_format")) else '{"instruction": "Only red."}'
+serve_forever(FakeEndpoint(seconds=float(sys.argv[1]), reply=reply))
 """
 OBVERSE = """
 import json, sys
