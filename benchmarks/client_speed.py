@@ -22,7 +22,8 @@ SERVER = """
 import sys
 from obverse.llm.fake_endpoint import FakeEndpoint, serve_forever
 def reply(body):  # curator first tries whether a schema with name and age is kept
-    return '{"name": "Jason", "age": 25}' if "age" in str(body.get("response_format")) else '{"instruction": "Only red."}'
+    tried = "age" in str(body.get("response_format"))
+    return '{"name": "Jason", "age": 25}' if tried else '{"instruction": "Only red."}'
 serve_forever(FakeEndpoint(seconds=float(sys.argv[1]), reply=reply))
 """
 OBVERSE = """
