@@ -84,7 +84,7 @@ def test_prices_a_cost_limit_and_going_on(topics: Path, tmp_path: Path, url: str
     (tmp_path / "prices.toml").write_text("[fake]\ninput = 1000.0\noutput = 1000.0\n")
     live = ("--method", METHOD, "--endpoint", url, "--model", "fake", "--form", "tags")
     priced = (*live, "--prices", tmp_path / "prices.toml", "--out", out)
-    first = obverse("synthesize", topics, *priced, "--max-cost", 3)
+    first = obverse("synthesize", topics, *priced, "--max-cost", 1.8)
     assert first.exit_code == 3
     some = len(out.read_text().splitlines())
     dropped = [json.loads(x) for x in Path(f"{out}.dropped.jsonl").read_text().splitlines()]
@@ -95,7 +95,7 @@ def test_prices_a_cost_limit_and_going_on(topics: Path, tmp_path: Path, url: str
     [ledger] = json.loads(obverse("ledger", f"{out}.run", "--json").stdout).values()
     assert ledger["cost"] > 0
     assert ledger["cost_per_accepted_view"] == pytest.approx(ledger["cost"] / 12, rel=1e-4)
-    without = obverse("synthesize", topics, *live, "--out", out, "--max-cost", 3)
+    without = obverse("synthesize", topics, *live, "--out", out, "--max-cost", 1.8)
     assert isinstance(without.exception, SettingError) and "price" in str(without.exception)
 
 
