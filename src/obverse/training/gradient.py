@@ -170,16 +170,16 @@ def _gathered(local: Tensor, shares: Sequence[Sequence[int]], who: Processes) ->
 
 
 def summed(parameters: Sequence[Any]) -> None:
-    """Adds up the gradients of all processes, in one collective for each type of number."""
+    """Adds up the gradients of all processes, in one collective for each type of number.
+
+    Weights that no text reaches have no gradient in any process, because each encodes at least one text.
+    """
     import torch
     import torch.distributed as dist
 
-    with_gradient = [p for p in parameters if p.requires_grad]
-    for kind in {p.dtype for p in with_gradient}:
-        same = [p for p in with_gradient if p.dtype == kind]
-        for p in same:
-            if p.grad is None:
-                p.grad = torch.zeros_like(p)
+    reached = [p for p in parameters if p.requires_grad and p.grad is not None]
+    for kind in dict.fromkeys(p.dtype for p in reached):
+        same = [p for p in reached if p.dtype == kind]
         flat = torch.cat([p.grad.flatten() for p in same])
         dist.all_reduce(flat)
         at = 0

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from obverse.training.loss import Losses
     from obverse.training.run import Run
 
-_PATIENCE = 3
-_COLLAPSED = 0.9999
+_PATIENCE = 5
+_COLLAPSED = 0.99999
 
 
 @dataclass(slots=True)
@@ -28,13 +28,15 @@ class Guard:
         run: The run that it watches.
         zeros: Steps in a row whose loss was exactly 0.
         still: Steps in a row at learning rate 0.
-        alike: Steps in a row in which all documents had one vector.
+        alike: Steps in a row in which all vectors were one.
+        apart: Whether they once were not: a base that sees no difference from the start has not collapsed.
     """
 
     run: Run
     zeros: int = 0
     still: int = 0
     alike: int = 0
+    apart: bool = False
 
     def before(self, step: Step) -> None:
         """Raises InputError if a whole batch has nothing to learn from, which is a fault of the data."""
@@ -63,10 +65,12 @@ class Guard:
                 where=where,
                 fix="The negatives are too easy or masked: look at obverse explain-batch, and mine harder ones",
             )
-        self.alike = self.alike + 1 if _collapsed(found.similarities) else 0
-        if self.alike >= _PATIENCE:
+        collapsed = _collapsed(found.similarities)
+        self.apart = self.apart or not collapsed
+        self.alike = self.alike + 1 if collapsed else 0
+        if self.apart and self.alike >= _PATIENCE:
             raise SettingError(
-                f"all documents have one vector in {self.alike} steps in a row: the encoder has collapsed",
+                f"all vectors are one in {self.alike} steps in a row: the encoder has collapsed",
                 where=where,
                 fix="Lower --learning-rate, add --keep-close, or check the base",
             )

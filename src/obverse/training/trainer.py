@@ -276,6 +276,11 @@ def _start(run: Run, *, restart: bool) -> Path | None:
     Raises:
         SettingError: If the checkpoint belongs to other data or settings.
     """
+    if processes().count > run.plan.batch_size:
+        raise SettingError(
+            f"{processes().count} processes share a batch of {run.plan.batch_size} topics",
+            fix="Start fewer processes, or raise --batch-size",
+        )
     connect(run.forward.device.type)
     first = processes().rank == 0
     if restart and first:
