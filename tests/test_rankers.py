@@ -159,6 +159,35 @@ def test_kept_vectors_are_reused_and_never_those_of_another_model(tmp_path: Path
         CorpusVectors(LetterEncoder("other")).keep_in(tmp_path)
 
 
+def test_vectors_on_disk_are_searched_where_they_lie_and_give_the_same_run(tmp_path: Path) -> None:
+    words = ["red", "blue", "kettle", "lamp", "old", "zinc"]
+    docs = [Doc(f"d{n:02}", " ".join(words[n % 5 : n % 5 + 1 + n % 3])) for n in range(40)]
+    candidates = {"q1": ["d01", "d30", "d17"], "q2": ["d39"]}
+    vectors = CorpusVectors(LetterEncoder(), at_once=3)
+    vectors.keep_in(tmp_path)
+    vectors.of([Doc("of another set", "zebra")])  # rows that this corpus does not have
+    on_disk, in_memory = EncoderRanker(LetterEncoder(), vectors), EncoderRanker(LetterEncoder())
+    texts = in_memory.inputs(ASKS, None)
+    for depth in (1, 7, 40):
+        runs = [ranker.rank(ASKS, texts, docs, depth=depth) for ranker in (on_disk, in_memory)]
+        assert [[*run["q1"], *run["q2"]] for run in runs[:1]] == [[*runs[1]["q1"], *runs[1]["q2"]]]
+        assert list(runs[0]["q1"].values()) == pytest.approx(list(runs[1]["q1"].values()))
+    few = [r.rank(ASKS, texts, docs, depth=5, candidates=candidates) for r in (on_disk, in_memory)]
+    assert [list(few[0][q]) for q in few[0]] == [list(few[1][q]) for q in few[1]]
+    stored = vectors.stored(docs)
+    assert len(stored[3:9]) == 6 and len(stored[40:]) == 0
+    assert all(isinstance(part, Path) for part in vectors._parts)  # nothing is kept in memory
+
+
+def test_a_damaged_chunk_of_vectors_is_named(tmp_path: Path) -> None:
+    first = CorpusVectors(LetterEncoder(), at_once=2)
+    first.keep_in(tmp_path)
+    first.of(DOCS)
+    (tmp_path / "000000.npy").write_bytes(b"cut")
+    with pytest.raises(InputError, match=r"000000\.npy.*damaged: 2 vectors.*000000\.keys"):
+        CorpusVectors(LetterEncoder()).keep_in(tmp_path)
+
+
 def kettle_benchmark() -> Any:
     views = (
         View("red", {"a": Label.POSITIVE, "b": Label.INSTRUCTION_NEGATIVE}),

@@ -123,16 +123,17 @@ class EncoderRanker:
         candidates: Candidates | None = None,
     ) -> RunDict:
         doc_ids = [doc.doc_id for doc in docs]
-        matrix = self.vectors.of(docs)
+        stored = self.vectors.stored(docs)
         queries = self.encoder.encode(texts, task="query")
         if candidates is None:
-            rows, scores = top_docs(queries, matrix, depth, places=tie_places(doc_ids))
-            return as_run([ask.query_id for ask in asks], doc_ids, rows, scores)
+            places = tie_places(doc_ids)[stored.order]
+            rows, scores = top_docs(queries, [stored], depth, places=places)
+            return as_run([ask.query_id for ask in asks], doc_ids, stored.order[rows], scores)
         place = {doc_id: row for row, doc_id in enumerate(doc_ids)}
         run: RunDict = {}
         for number, ask in enumerate(asks):
             own = list(candidates[ask.query_id])
-            part = matrix[[place[doc_id] for doc_id in own]]
+            part = stored.of([place[doc_id] for doc_id in own])
             rows, scores = top_docs(
                 queries[number : number + 1], part, depth, places=tie_places(own)
             )

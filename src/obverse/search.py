@@ -7,6 +7,7 @@ memory-mapped shards. Equal scores fall to the higher document id, as in trec_ev
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,14 @@ Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 _BLOCK_CELLS = 8_000_000
+
+
+class Shard(Protocol):
+    """Vectors that are read slice by slice: an array, a memory-mapped file, or rows that lie in many files."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, places: slice, /) -> Vectors: ...
 
 
 def tie_places(doc_ids: Sequence[str]) -> Rows:
@@ -33,7 +42,7 @@ def tie_places(doc_ids: Sequence[str]) -> Rows:
 
 def top_docs(
     queries: Vectors,
-    docs: Vectors | Sequence[Vectors],
+    docs: Vectors | Sequence[Shard],
     depth: int,
     *,
     places: Rows | None = None,
@@ -43,7 +52,7 @@ def top_docs(
 
     Args:
         queries: ``[q, d]`` float32: q queries, d width.
-        docs: ``[n, d]`` float32, or shards of it in order, each of which may be memory-mapped.
+        docs: ``[n, d]`` float32, or shards of it in order, each of which may lie on disk (:class:`Shard`).
         depth: How many documents are kept per query.
         places: ``[n]``, decides ties (:func:`tie_places`); by default the earlier document wins.
         block: Documents per block; by default so many that a block of scores takes 32 MB.
@@ -55,7 +64,7 @@ def top_docs(
         InputError: If a vector holds NaN or infinity, or the widths differ.
         SettingError: If depth is not positive.
     """
-    shards = [docs] if isinstance(docs, np.ndarray) else list(docs)
+    shards: list[Shard] = [docs] if isinstance(docs, np.ndarray) else list(docs)
     if depth < 1:
         raise SettingError(f"the depth is {depth}", fix="Keep at least one document per query")
     _check_finite(queries, "a query")
@@ -76,7 +85,7 @@ def top_docs(
     return best.result()
 
 
-def _blocks(shards: Iterable[Vectors], step: int) -> Iterator[tuple[int, Vectors]]:
+def _blocks(shards: Iterable[Shard], step: int) -> Iterator[tuple[int, Vectors]]:
     first = 0
     for shard in shards:
         for start in range(0, len(shard), step):
