@@ -73,7 +73,8 @@ def _model(name: str, moves: Sequence[Moves], scores: Scores) -> Markup:
             element("h3", f"{each.ask.query_id}: {each.ask.query}"),
             element(
                 "p",
-                f"Violations among the first three: {each.violations}; without the instruction: {each.violations_before}.",
+                f"Violations among the first three: {each.violations}; "
+                f"without the instruction: {each.violations_before}.",
             ),
             view_panel(_panel(each, scores), [WITHOUT, WITH]),
         )
