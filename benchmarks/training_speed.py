@@ -115,7 +115,7 @@ def autocast(precision: str) -> Any:
 
 
 def run_st(topics: list[Any], args: argparse.Namespace, *, cached: bool) -> dict[str, Any]:
-    from sentence_transformers.losses import (
+    from sentence_transformers.sentence_transformer.losses import (
         CachedMultipleNegativesRankingLoss,
         MultipleNegativesRankingLoss,
     )
@@ -224,7 +224,7 @@ def run_obverse(topics: list[Any], args: argparse.Namespace, *, chunked: bool) -
         run = prepare(topics, settings, base=args.model, out=Path(folder), device=DEVICE)
         _no_dropout(run.learner)
         counted = _counted_as_exploded(run)
-        trainer = make_trainer(run, save_every=10_000)
+        trainer = make_trainer(run, save_every=10_000, tensorboard=False)
         trainer.train()
         rows = [json.loads(line) for line in (run.home / "training.jsonl").open()]
     ends = [row["seconds"] for row in rows]
