@@ -385,10 +385,17 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(
-        dir=target.parent, prefix=f".{target.name}.", suffix=".part"
-    )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}.", suffix=".part"
+        )
+    except OSError as error:
+        raise InputError(
+            f"cannot be written: {error.strerror}",
+            where=os.fspath(path),
+            fix="Choose another place with --out",
+        ) from None
     try:
         with os.fdopen(handle, "wb") as raw:
             if target.suffix == ".gz":

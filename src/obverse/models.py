@@ -238,7 +238,7 @@ def _hub_is_off() -> bool:
 def _in_cache(name: str) -> bool:
     from huggingface_hub import try_to_load_from_cache
 
-    names = (name, f"sentence-transformers/{name}")
+    names = (name,) if "/" in name else (name, f"sentence-transformers/{name}")
     return any(isinstance(try_to_load_from_cache(repo, "config.json"), str) for repo in names)
 
 

@@ -44,9 +44,10 @@ def mix(
     seed: Annotated[int, typer.Option(help="Chooses the topics and their order.")] = 0,
 ) -> None:
     """Put sources together to an exact size and order; the ledger beside the output says what is in it."""
-    from obverse.files import made_file, read_topics, write_topics
+    from obverse.files import made_file, read_topics, write_json_lines, write_topics
     from obverse.log import say
     from obverse.mix import ledger, mix
+    from obverse.stages import Drops
 
     if len(set(sources)) < len(sources):
         raise SettingError("a source is named twice", fix="Name each file once")
@@ -59,6 +60,13 @@ def mix(
     shares = dict(zip(sources, share, strict=True)) if share else None
     topics = mix(found, size=size, shares=shares, seed=seed)
     write_topics(out, topics)
+    taken, drops = {topic.topic_id for topic in topics}, Drops()
+    for name, rows in found.items():
+        for topic in rows:
+            if topic.topic_id not in taken:
+                drops.add(topic.topic_id, "not drawn into the mix", source=name)
+    if out != "-":
+        write_json_lines(f"{out}.dropped.jsonl", drops.rows)
     book = ledger(topics).to_json()
     made_file(
         out,
@@ -66,10 +74,12 @@ def mix(
         inputs=sources,
         parameters={"size": size, "share": share, "seed": seed},
         ledger=book,
+        dropped=dict(drops.by_reason),
     )
     came = ", ".join(f"{len(rows):,} from {name}" for name, rows in found.items())
     say(
-        f"mix: {came} in, {len(topics):,} topics out ({book['docs']:,} documents, views {book['views']})"
+        f"mix: {came} in, {len(topics):,} topics out ({book['docs']:,} documents, views {book['views']}); "
+        f"set aside: {len(drops.rows):,} not drawn into the mix"
     )
 
 
