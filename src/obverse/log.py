@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sized
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -27,25 +27,3 @@ def progress(items: Iterable[T], what: str, total: int | None = None) -> Iterato
     yield from track(
         items, description=what, total=total, console=Console(stderr=True), transient=True
     )
-
-
-class Meter:
-    """A progress bar that is moved by hand, shown where stderr is a terminal."""
-
-    def __init__(self, what: str, total: int) -> None:
-        self._bar: Any = None
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._bar = Progress(console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task(what, total=total)
-            self._bar.start()
-
-    def move(self) -> None:
-        if self._bar is not None:
-            self._bar.advance(self._task)
-
-    def stop(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()

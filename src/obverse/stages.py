@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from obverse.files import made_file, read_topics, write_json_lines, write_topics
-from obverse.log import say
+from obverse.log import progress, say
 from obverse.records import Topic, View
 
 
@@ -59,23 +59,33 @@ class Counts:
         return f"{self.topics:,} topics, {self.views:,} views{instructed}"
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What went into a stage, what came out, and what it took away."""
+
+    came: Counts
+    left: Counts
+    drops: Drops
+
+
 def run_stage(
     name: str,
     stage: Stage,
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Iterable[Topic],
     out: str | os.PathLike[str],
     *,
     parameters: Mapping[str, Any] | None = None,
-) -> Counts:
-    """Runs a stage from one topics file to another and writes the files beside it.
-
-    Returns:
-        The counts of what came out.
-    """
+) -> Ran:
+    """Runs a stage from a topics file, or from topics, to a file, and writes the files beside it."""
     drops, came, left = Drops(), Counts(), Counts()
-    write_topics(out, left.watch(stage(came.watch(read_topics(source)), drops)))
-    finish_stage(name, out, came, left, drops, inputs=[source], parameters=parameters)
-    return left
+    if isinstance(source, str | os.PathLike):
+        topics: Iterable[Topic] = read_topics(source)
+        inputs = [source]
+    else:
+        topics, inputs = source, []
+    write_topics(out, left.watch(stage(came.watch(progress(topics, name)), drops)))
+    finish_stage(name, out, came, left, drops, inputs=inputs, parameters=parameters)
+    return Ran(came, left, drops)
 
 
 def finish_stage(

@@ -10,10 +10,11 @@ from obverse.errors import SettingError
 from obverse.mine import mine
 from obverse.mine.bm25 import BM25Index
 from obverse.mine.kept import Kept
-from obverse.mine.ranking import best, tie_order
+from obverse.mine.ranking import best
 from obverse.mine.tokens import Tokeniser
 from obverse.mine.windows import Window
 from obverse.records import Doc, Label, Topic, View
+from obverse.search import tie_places
 from obverse.stages import Drops
 
 P, N, H = Label.POSITIVE, Label.NEGATIVE, Label.INSTRUCTION_NEGATIVE
@@ -78,7 +79,7 @@ def test_best_is_the_same_as_sorting() -> None:
     import numpy as np
 
     scores = np.array([1, 3, 2, 3, 0, 3, 1], dtype=np.float32)
-    ties = tie_order([str(number) for number in range(7)])
+    ties = tie_places([str(number) for number in range(7)])
     for depth in range(1, 9):
         assert list(best(scores, depth, ties)) == [5, 3, 1, 2, 6, 0, 4][:depth]
     assert list(best(scores, 9, ties, floor=0.0)) == [5, 3, 1, 2, 6, 0]

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from obverse.files import read_topics, write_topics
-from obverse.log import progress
 from obverse.records import Topic
-from obverse.stages import Counts, Drops, Stage, finish_stage
+from obverse.stages import Stage, run_stage
 
 
 @dataclass(slots=True)
@@ -48,17 +46,10 @@ class Journey:
     ) -> Path:
         """Runs one stage into ``data/<file>.jsonl.gz`` and returns that path."""
         target = self.file(file)
-        drops, taken, left = Drops(), Counts(), Counts()
-        topics = read_topics(source) if isinstance(source, Path) else source
         with self.timed(name) as line:
-            write_topics(target, left.watch(stage(taken.watch(progress(topics, name)), drops)))
-            line.came, line.left, line.dropped = (
-                came or str(taken),
-                str(left),
-                dict(drops.by_reason),
-            )
-        inputs = [source] if isinstance(source, Path) else []
-        finish_stage(name, target, taken, left, drops, inputs=inputs, parameters=parameters)
+            ran = run_stage(name, stage, source, target, parameters=parameters)
+            line.came, line.left = came or str(ran.came), str(ran.left)
+            line.dropped = dict(ran.drops.by_reason)
         return target
 
     @contextmanager

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from obverse.errors import MissingExtra
 from obverse.mine.kept import Kept, docs_digest, save_to
-from obverse.mine.ranking import best, tie_order
+from obverse.mine.ranking import best
 from obverse.mine.tokens import Tokeniser
 from obverse.records import Doc
+from obverse.search import tie_places
 
 Hits = list[tuple[int, float]]
 """``(document number, score)``, the best first."""
@@ -51,7 +52,7 @@ class BM25Index:
     ) -> None:
         self._words = tokeniser or Tokeniser()
         self._k1, self._b = k1, b
-        self._ties = tie_order([doc.doc_id for doc in docs])
+        self._ties = tie_places([doc.doc_id for doc in docs])
         self._size = len(docs)
         parts = self._load(docs, kept) if kept is not None else self._build(docs)
         self._weights, self._numbers, self._starts, lengths, words = (

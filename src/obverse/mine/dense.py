@@ -11,9 +11,8 @@ import numpy as np
 
 from obverse.log import progress
 from obverse.mine.kept import Kept, docs_digest
-from obverse.mine.ranking import tie_order
 from obverse.records import Doc
-from obverse.search import top_docs
+from obverse.search import tie_places, top_docs
 
 if TYPE_CHECKING:
     from obverse.models import Encoder, Vectors
@@ -40,7 +39,7 @@ class DenseIndex:
         kept: Kept | None = None,
     ) -> None:
         self._docs, self._encoder, self._memory_mb = docs, encoder, memory_mb
-        self._places = tie_order([doc.doc_id for doc in docs])
+        self._places = tie_places([doc.doc_id for doc in docs])
         self._vectors = (kept or Kept(None)).array(
             "vectors", self._key, lambda path: self._encode(path)
         )

@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
-
-
-def tie_order(doc_ids: Sequence[str]) -> NDArray[np.int64]:
-    """Returns each document's place among all ids in descending order: of two equal scores the lower wins.
-
-    Returns:
-        int64 ``[n]``.
-    """
-    order = sorted(range(len(doc_ids)), key=doc_ids.__getitem__, reverse=True)
-    places = np.empty(len(doc_ids), dtype=np.int64)
-    places[order] = np.arange(len(doc_ids))
-    return places
 
 
 def best(
@@ -27,7 +13,7 @@ def best(
 
     Args:
         scores: ``[n]``.
-        ties: From :func:`tie_order`.
+        ties: From :func:`obverse.search.tie_places`.
     """
     least = floor
     if depth < len(scores):
