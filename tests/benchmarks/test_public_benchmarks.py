@@ -174,6 +174,32 @@ def test_beir_asks_judged_queries_and_keeps_equal_ids(tmp_path: Path) -> None:
     assert load_benchmark(f"negconstraint={tmp_path / 'set'}").name == "beir:negconstraint"
 
 
+def test_what_cannot_be_found_counts_as_zero_and_is_listed(
+    tmp_path: Path,
+) -> None:
+    beir_folder(tmp_path)
+    rows = "query-id\tcorpus-id\tscore\n1\t1\t1\nunjudged\tgone\t1\nno-text\t2\t1\n"
+    (tmp_path / "qrels/test.tsv").write_text(rows)
+    with pytest.raises(InputError, match="--partial"):
+        load_benchmark(f"beir:set={tmp_path}")
+    benchmark = load_benchmark(f"beir:set={tmp_path}", partial=True)
+    found = benchmark.score({"corpus": {"1": {"1": 1.0}, "unjudged": {"3": 1.0}}}, 0)["ndcg@10"]
+    assert (found.value, found.n) == (pytest.approx(1 / 3), 3)
+    assert found.notes["without_results"] == ["no-text"]
+    partial = benchmark.about["partial"]
+    assert partial["judged documents that are not in the corpus"]["first"] == [["unjudged", "gone"]]
+    view = '{"instruction": "one", "labels": {"1": "positive"}}'
+    (tmp_path / "topics.jsonl").write_text(
+        f'{{"topic_id": "t", "query": "q", "views": [{view}]}}\n'
+    )
+    with pytest.raises(InputError, match=r"no-text.*--partial"):
+        load_benchmark(str(tmp_path))
+    scores = evaluate(BM25Ranker(), load_benchmark(str(tmp_path), partial=True))
+    assert scores["guard_ndcg@10"].n == 3
+    assert scores.about["judged_documents_not_in_corpus"] == [["unjudged", "gone"]]
+    assert scores.about["judged_queries_without_text"] == ["no-text"]
+
+
 def test_msmarco_counts_every_reference_query(tmp_path: Path) -> None:
     (tmp_path / "collection.tsv").write_text("1\tone passage\n2\ttwo passages\n")
     (tmp_path / "queries.dev.small.tsv").write_text("10\tone\n20\ttwo\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from obverse.benchmarks.benchmark import Benchmark, Search
 from obverse.benchmarks.tables import corpus_of, qrels_of, tables_of, text_of
-from obverse.benchmarks.whole import refuse_half_present, unknown_docs, without_unknown
+from obverse.benchmarks.whole import refuse_half_present, unknown_docs
 from obverse.measures.average_precision import mean_average_precision
 from obverse.measures.measured import Measured
 from obverse.measures.ndcg import ndcg
@@ -64,7 +64,7 @@ def beir(place: str | os.PathLike[str], *, subset: str = "", partial: bool = Fal
         tables.where,
         partial=partial,
     )
-    judged = without_unknown(qrels, known)
+    judged = qrels  # all of them: what cannot be asked or found counts as 0
     same = name.lower() not in SAME_IDS_OUT
 
     def score(runs: Mapping[str, Run], seed: int) -> dict[str, Measured]:

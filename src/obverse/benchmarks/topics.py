@@ -10,9 +10,10 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from obverse.benchmarks.benchmark import Benchmark, Search
+from obverse.benchmarks.whole import unknown_docs
 from obverse.errors import InputError, SettingError
 from obverse.files import in_folder, read_corpus, read_topics
 from obverse.measures.flip_rate import flip_rate
@@ -54,7 +55,7 @@ def topics_benchmark(
         topics,
         corpus,
         name=Path(folder).resolve().name,
-        plain=plain_test(folder),
+        plain=plain_test(folder, partial=partial),
         scope=scope,
         guard=guard,
         partial=partial,
@@ -62,8 +63,14 @@ def topics_benchmark(
     )
 
 
-def plain_test(folder: str | os.PathLike[str]) -> tuple[dict[str, str], Qrels] | str:
-    """Returns the plain test queries of a folder and their judgements, or why there are none."""
+def plain_test(
+    folder: str | os.PathLike[str], *, partial: bool = False
+) -> tuple[dict[str, str], Qrels] | str:
+    """Returns the plain test queries of a folder and their judgements, or why there are none.
+
+    Raises:
+        InputError: If a judged query has no text and ``partial`` is not said; with it, such a query counts as 0.
+    """
     try:
         queries, qrels = in_folder(folder, "queries.jsonl"), in_folder(folder, "qrels/test.tsv")
     except InputError as error:
@@ -71,13 +78,13 @@ def plain_test(folder: str | os.PathLike[str]) -> tuple[dict[str, str], Qrels] |
     judged = read_qrels(qrels).qrels
     texts = {query_id: ask.query for query_id, ask in read_queries(queries).items()}
     missing = [query_id for query_id in judged if query_id not in texts]
-    if missing:
+    if missing and not partial:
         raise InputError(
             f"judges query {missing[0]!r}, which queries.jsonl lacks ({len(missing)} in all)",
             where=os.fspath(qrels),
-            fix="Add the queries or take the judgements away",
+            fix="Add the queries, take the judgements away, or say --partial to count them as 0",
         )
-    return {query_id: texts[query_id] for query_id in judged}, judged
+    return {query_id: texts[query_id] for query_id in judged if query_id in texts}, judged
 
 
 def benchmark_of_topics(
@@ -136,7 +143,7 @@ def benchmark_of_topics(
         )
         return found
 
-    about = {
+    about: dict[str, Any] = {
         "kind": "topics",
         "topics": len(topics),
         "documents": len(docs),
@@ -150,6 +157,8 @@ def benchmark_of_topics(
     }
     if dropped:
         about["labels_of_missing_documents"] = dropped
+    if not isinstance(plain, str):
+        about |= _unreachable(*plain, docs)
     joinings = {"paper": "{query} {instruction}", "mteb": "{query} {instruction}"}
     return Benchmark(name, docs, tuple(searches), score, joinings, about)
 
@@ -240,6 +249,15 @@ def _present(
         dropped += [[topic.topic_id, doc_id] for doc_id in gone]
         kept.append(topic)
     return kept, dropped
+
+
+def _unreachable(asked: Mapping[str, str], qrels: Qrels, docs: Mapping[str, Doc]) -> dict[str, Any]:
+    """What the guard judges and no search can find; it stays in the denominators."""
+    found = {
+        "judged_queries_without_text": [q for q in qrels if q not in asked],
+        "judged_documents_not_in_corpus": [[q, d] for q, d in unknown_docs(qrels, docs)],
+    }
+    return {key: rows for key, rows in found.items() if rows}
 
 
 def _with_judged(pool: Sequence[str], qrels: Qrels, docs: Mapping[str, Doc]) -> tuple[str, ...]:

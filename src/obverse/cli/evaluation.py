@@ -230,13 +230,31 @@ def _show_scores(found: dict[str, Any], *, json: bool) -> None:
             "max_tokens",
             "template_digest",
             "ties",
-            "partial",
         )
+        for key, gone in _missing(scores.about).items():
+            shown = ", ".join(" ".join(r) if isinstance(r, list) else str(r) for r in gone[:8])
+            print(f"  {key}: {shown}" + (", ..." if len(gone) > 8 else ""))
         for key in keys:
             if key in scores.about:
                 print(f"  {key:18} {scores.about[key]}")
         for search, example in scores.about.get("input_examples", {}).items():
             print(f"  {'input, ' + search:18} {example[:140]!r}")
+
+
+def _missing(about: dict[str, Any]) -> dict[str, list[Any]]:
+    """What the data lack and was computed on all the same, by phrase with its number."""
+    found = {
+        f"partial, {phrase} ({row['count']})": row["first"]
+        for phrase, row in (about.get("partial") or {}).items()
+    }
+    for key in (
+        "labels_of_missing_documents",
+        "judged_queries_without_text",
+        "judged_documents_not_in_corpus",
+    ):
+        if rows := about.get(key):
+            found[f"{key.replace('_', ' ')} ({len(rows)})"] = rows
+    return found
 
 
 @app.command()
