@@ -71,9 +71,9 @@ def test_the_whole_way_with_a_live_endpoint(topics: Path, tmp_path: Path, url: s
     [status] = json.loads(obverse("status", run, "--json").stdout).values()
     assert status["state"] == "done" and status["accepted_views"] == 12
     assert status["replies"] == {"asked for": 8, "from the journal": 4}
-    [ledger] = json.loads(obverse("ledger", run, "--json").stdout).values()
-    assert ledger["stages"]["rewrite"]["replies"] == 12 and ledger["cost"] is None
-    assert "12 accepted views; cost unknown" in obverse("ledger", run).stdout
+    [costs] = json.loads(obverse("costs", run, "--json").stdout).values()
+    assert costs["stages"]["rewrite"]["replies"] == 12 and costs["cost"] is None
+    assert "12 accepted views; cost unknown" in obverse("costs", run).stdout
     assert obverse("status", run).exit_code == obverse("rejects", run).exit_code == 0
     after = obverse("plan", topics, "--method", METHOD, "--run", run)
     assert "calls to come: 0" in after.stdout
@@ -92,9 +92,9 @@ def test_prices_a_cost_limit_and_going_on(topics: Path, tmp_path: Path, url: str
     assert {row["reason"] for row in dropped} == {"cost limit reached"}
     assert obverse("synthesize", topics, *priced, "--max-cost", 300).exit_code == 0
     assert len(out.read_text().splitlines()) == 12
-    [ledger] = json.loads(obverse("ledger", f"{out}.run", "--json").stdout).values()
-    assert ledger["cost"] > 0
-    assert ledger["cost_per_accepted_view"] == pytest.approx(ledger["cost"] / 12, rel=1e-4)
+    [costs] = json.loads(obverse("costs", f"{out}.run", "--json").stdout).values()
+    assert costs["cost"] > 0
+    assert costs["cost_per_accepted_view"] == pytest.approx(costs["cost"] / 12, rel=1e-4)
     without = obverse("synthesize", topics, *live, "--out", out, "--max-cost", 1.8)
     assert isinstance(without.exception, SettingError) and "price" in str(without.exception)
 

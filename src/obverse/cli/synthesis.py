@@ -224,15 +224,15 @@ def status_command(
     _print(read_about(run, "status.json"), status_table, as_json)
 
 
-@app.command("ledger")
-def ledger_command(
+@app.command("costs")
+def costs_command(
     run: RunFolder,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")] = False,
 ) -> None:
     """Say what a run cost: by stage, per accepted view, and what came to nothing."""
-    from obverse.synthesis.reading import ledger_table, read_about
+    from obverse.synthesis.reading import costs_table, read_about
 
-    _print(read_about(run, "ledger.json"), ledger_table, as_json)
+    _print(read_about(run, "costs.json"), costs_table, as_json)
 
 
 @app.command("rejects")

@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 from obverse.errors import SettingError
 from obverse.files import write_json_lines
 from obverse.llm.asking import Asker
+from obverse.llm.costs import Costs
 from obverse.llm.journal import Fsync, Journal
 from obverse.llm.lanes import Lane
-from obverse.llm.ledger import Ledger
 from obverse.llm.money import Budget
 from obverse.log import say
 from obverse.records import Topic
@@ -83,7 +83,7 @@ def synthesize(
             say(f"journal: {line}")
         budget = getattr(llm, "budget", None) or Budget()
         about = {"method": name, "model": llm.model, "lane": llm.name, "shard": where}
-        progress = Progress(Path(run_dir), Asker(llm, journal), Ledger(budget.price), about, total)
+        progress = Progress(Path(run_dir), Asker(llm, journal), Costs(budget.price), about, total)
         run = _Run(name, function, progress, seed, drops, max_reject_rate)
         try:
             with progress:

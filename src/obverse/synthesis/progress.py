@@ -1,4 +1,4 @@
-"""What a run says about itself while it works: ``<run>/status.json``, a live line on a terminal, the ledger."""
+"""What a run says about itself while it works: ``<run>/status.json``, a live line on a terminal, the costs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from obverse.files import write_json
 from obverse.llm.asking import Asker
-from obverse.llm.ledger import Ledger, waste
+from obverse.llm.costs import Costs, waste
 from obverse.llm.pool import Endpoint
 from obverse.synthesis.conversation import Outcome
 
@@ -31,14 +31,14 @@ class Progress:
     Attributes:
         run_dir: The run's folder.
         asker: Where questions go.
-        ledger: What they cost.
+        costs: Of the replies.
         about: What else the status says: method, model, lane.
         total: How many topics there are, if that is known.
     """
 
     run_dir: Path
     asker: Asker
-    ledger: Ledger
+    costs: Costs
     about: dict[str, Any]
     total: int | None = None
     state: str = "running"
@@ -72,21 +72,21 @@ class Progress:
         else:
             self.state = "done"
         write_json(self.file("status.json"), self.row())
-        lost = waste(self.asker.journal.records(), self.used, self.ledger.price)
-        write_json(self.file("ledger.json"), {**self.ledger.row(), "waste": lost})
+        lost = waste(self.asker.journal.records(), self.used, self.costs.price)
+        write_json(self.file("costs.json"), {**self.costs.row(), "waste": lost})
 
     def take(self, outcome: Outcome) -> None:
         """Counts a topic that is through."""
         for attempt in outcome.attempts:
             self.used.add(bytes.fromhex(attempt.key)[:8])
-            self.ledger.add(
+            self.costs.add(
                 attempt.tags.stage,
                 attempt.usage,
                 lane=attempt.reply.lane,
                 rejected=attempt.code is not None,
                 seconds=attempt.reply.seconds,
             )
-        self.ledger.accepted_views += outcome.new_views
+        self.costs.accepted_views += outcome.new_views
         if outcome.unfinished:
             self.states["unfinished"] += 1
         elif outcome.reason:
@@ -123,7 +123,7 @@ class Progress:
                     for name in ("with new views", "unchanged", "unfinished")
                 },
             },
-            "accepted_views": self.ledger.accepted_views,
+            "accepted_views": self.costs.accepted_views,
             "accepted_per_minute": round(views_per_minute, 1),
             "replies": {"asked for": self.asker.sent, "from the journal": self.asker.reused},
             "changed_since_last_run": [
@@ -131,8 +131,8 @@ class Progress:
                 for (stage, what), count in self.asker.changes.items()
             ],
             "endpoints": [_endpoint_row(one) for one in self._endpoints()],
-            "cost": self.ledger.cost,
-            "currency": self.ledger.price.currency if self.ledger.price else None,
+            "cost": self.costs.cost,
+            "currency": self.costs.price.currency if self.costs.price else None,
             "top_reasons": dict(self.reasons.most_common(8)),
             "seconds": round(time.monotonic() - self._begun, 1),
             "seconds_left": left,
@@ -142,12 +142,12 @@ class Progress:
         """Returns the status as one line for people."""
         row = self.row()
         total = f"/{self.total:,}" if self.total is not None else ""
-        parts = [f"{self.through:,}{total} topics", f"{self.ledger.accepted_views:,} views"]
+        parts = [f"{self.through:,}{total} topics", f"{self.costs.accepted_views:,} views"]
         parts.append(f"{row['accepted_per_minute']:,.0f} views/min")
         for one in row["endpoints"]:
             parts.append(f"{one['in_flight']}/{one['limit']} in flight")
-        if row["cost"] is not None and self.ledger.price is not None:
-            parts.append(f"{row['cost']:.4f} {self.ledger.price.currency}")
+        if row["cost"] is not None and self.costs.price is not None:
+            parts.append(f"{row['cost']:.4f} {self.costs.price.currency}")
         if self.reasons:
             reason, count = self.reasons.most_common(1)[0]
             parts.append(f"{count:,} {reason}")
@@ -167,7 +167,7 @@ class Progress:
         passed = max(now - then, 1e-3)
         return (
             (self.through - through) / passed,
-            60 * (self.ledger.accepted_views - views) / passed,
+            60 * (self.costs.accepted_views - views) / passed,
         )
 
     def _seconds_left(self, per_second: float) -> float | None:
@@ -178,7 +178,7 @@ class Progress:
     def _show(self) -> None:
         with _live_line() as show:
             while not self._over.wait(EVERY_SECONDS):
-                self._marks.append((time.monotonic(), self.through, self.ledger.accepted_views))
+                self._marks.append((time.monotonic(), self.through, self.costs.accepted_views))
                 del self._marks[: -int(2 * WINDOW_SECONDS)]
                 with contextlib.suppress(
                     RuntimeError

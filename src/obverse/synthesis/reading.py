@@ -1,4 +1,4 @@
-"""What a run's folder says: status, ledger, rejects, of one process or of all shards."""
+"""What a run's folder says: status, costs, rejects, of one process or of all shards."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def status_table(rows: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def ledger_table(rows: Mapping[str, Any]) -> str:
-    """Returns the ledger for people."""
+def costs_table(rows: Mapping[str, Any]) -> str:
+    """Returns the costs for people."""
     lines = []
     for shard, row in rows.items():
         if shard != "0":

@@ -1,4 +1,4 @@
-"""The ledger: what every stage asked, what that cost, and what of it came to nothing."""
+"""Costs: what every stage asked, what that cost, and what of it came to nothing."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class StageCosts:
 
 
 @dataclass(slots=True)
-class Ledger:
+class Costs:
     """Costs by stage, and per accepted view. Without a price every cost is None."""
 
     price: Price | None = None
@@ -88,7 +88,7 @@ class Ledger:
         return sum(costs.cost for costs in self.stages.values())
 
     def row(self) -> dict[str, Any]:
-        """Returns the ledger as it is written to ``<run>/ledger.json``."""
+        """Returns the costs as they are written to ``<run>/costs.json``."""
         cost = self.cost
         each = cost / self.accepted_views if cost is not None and self.accepted_views else None
         return {
