@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 from typing import Any
 
-from obverse.files import may_repeat_keys
+from obverse.files import may_repeat_keys, repeated_keys
 from obverse.read.faults import Findings
 
 
@@ -77,16 +77,6 @@ def note_duplicate_keys(line: int, raw: bytes, row: Any, findings: Findings) -> 
     """Notes a key that stands twice in one object: parsers keep the last and say nothing."""
     if not may_repeat_keys(raw, row):
         return
-
-    def pairs(items: list[tuple[str, Any]]) -> None:
-        keys = [key for key, _ in items]
-        for key in dict.fromkeys(keys):
-            if keys.count(key) > 1:
-                findings.note(
-                    "duplicate_key", line, key, f"the key {key!r} stands twice in one object"
-                )
-
-    try:
-        json.loads(raw, object_pairs_hook=pairs)
-    except ValueError:
-        return
+    with contextlib.suppress(ValueError):
+        for key, message in repeated_keys(raw):
+            findings.note("duplicate_key", line, key, message)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from obverse.errors import InputError
-from obverse.files import in_folder, may_repeat_keys, repeated_key, topic_rows
+from obverse.files import in_folder, may_repeat_keys, repeated_keys, topic_rows
 from obverse.read.documents import HUGE, note_huge
 from obverse.read.faults import Findings
 from obverse.read.rows import json_rows, table_kind
@@ -24,10 +24,10 @@ def read_topic_rows(path: str | os.PathLike[str], findings: Findings) -> Iterato
     for line, row in _rows(path, findings):
         findings.rows += 1
         if findings.raw and may_repeat_keys(findings.raw, row):
-            twice = repeated_key(findings.raw)
-            if twice is not None:
-                message = f"the key {twice!r} stands twice in one object"
-                findings.wrong("duplicate_key", line, twice, message, "Keep one of the two")
+            twice = repeated_keys(findings.raw)
+            for key, message in twice:
+                findings.wrong("duplicate_key", line, key, message, "Keep one of the two")
+            if twice:
                 continue
         try:
             topic = topic_from_json(row)

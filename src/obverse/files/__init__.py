@@ -1,0 +1,47 @@
+"""Records to and from files: JSON Lines (plain, .gz, .zst) for people, Parquet for scale.
+
+Reading recognises compression by the first bytes, not by the suffix. Writing is whole or not at all: a file under
+its final name is complete.
+"""
+
+from __future__ import annotations
+
+from obverse.files.folders import digest, in_folder, made_file, read_corpus
+from obverse.files.json_text import (
+    parse_json,
+    read_json,
+    read_json_lines,
+    to_json,
+    write_json,
+    write_json_lines,
+)
+from obverse.files.lines import BOM, LineFacts, read_lines
+from obverse.files.opening import open_bytes
+from obverse.files.repeated_keys import may_repeat_keys, repeated_keys
+from obverse.files.topic_tables import parquet
+from obverse.files.topics import read_topics, topic_rows, write_topics
+from obverse.files.whole import whole_file
+
+__all__ = [
+    "BOM",
+    "LineFacts",
+    "digest",
+    "in_folder",
+    "made_file",
+    "may_repeat_keys",
+    "open_bytes",
+    "parquet",
+    "parse_json",
+    "read_corpus",
+    "read_json",
+    "read_json_lines",
+    "read_lines",
+    "read_topics",
+    "repeated_keys",
+    "to_json",
+    "topic_rows",
+    "whole_file",
+    "write_json",
+    "write_json_lines",
+    "write_topics",
+]

@@ -1,0 +1,99 @@
+"""Lines of a file, with what had to be taken away from them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from obverse.errors import InputError
+from obverse.files.opening import open_bytes
+
+BOM = b"\xef\xbb\xbf"
+_BLOCK = 1 << 20
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+
+
+@dataclass(slots=True)
+class LineFacts:
+    """What :func:`read_lines` took away: how often, and in which line first."""
+
+    marks: int = 0
+    crlf: int = 0
+    blank: int = 0
+    first_mark: int | None = None
+    first_crlf: int | None = None
+    first_blank: int | None = None
+
+    def mark(self, number: int) -> None:
+        self.marks += 1
+        self.first_mark = self.first_mark or number
+
+    def returned(self, number: int) -> None:
+        self.crlf += 1
+        self.first_crlf = self.first_crlf or number
+
+    def skipped(self, number: int) -> None:
+        self.blank += 1
+        self.first_blank = self.first_blank or number
+
+
+def read_lines(
+    path: str | os.PathLike[str], facts: LineFacts | None = None, *, blank: bool = False
+) -> Iterator[tuple[int, bytes]]:
+    """Yields ``(line number, line)`` without byte-order marks, line ends and blank lines.
+
+    Lines end at LF alone (a CR before it is dropped): U+2028 and its kin are text. A byte-order mark at the start
+    of a later line, as joined files have it, goes too.
+
+    Args:
+        facts: Counts what was taken away.
+        blank: Yield blank lines as well, uncounted: a quoted CSV field may hold some.
+
+    Raises:
+        InputError: If the file is missing, damaged, or UTF-16 or UTF-32.
+    """
+    facts = LineFacts() if facts is None else facts
+    number = 0
+    with open_bytes(path) as stream:
+        for lines, odd in _blocks(stream):
+            for raw in lines:
+                number += 1
+                line = _cleaned(raw, number, facts, path) if odd else raw
+                if (not line or line.isspace()) and not blank:
+                    facts.skipped(number)
+                else:
+                    yield number, line
+
+
+def _blocks(stream: IO[bytes]) -> Iterator[tuple[list[bytes], bool]]:
+    """Yields the lines of blocks, and whether a block holds a CR or what may be a byte-order mark."""
+    rest, odd = b"", True  # the first line may begin with a mark
+    end = b""
+    while block := stream.read(_BLOCK):
+        end = end or (b"\r" if b"\r" in block and b"\n" not in block else b"\n")
+        odd = odd or b"\r" in block or BOM in block
+        lines = (rest + block).split(end)
+        rest = lines.pop()
+        if lines:
+            yield lines, odd or lines[0].endswith(b"\r") or lines[0].startswith(BOM)
+            odd = False
+    if rest:
+        yield [rest], True
+
+
+def _cleaned(line: bytes, number: int, facts: LineFacts, path: str | os.PathLike[str]) -> bytes:
+    if line.endswith(b"\r"):
+        line = line.rstrip(b"\r")
+        facts.returned(number)
+    if line.startswith(BOM):
+        line = line.removeprefix(BOM)
+        facts.mark(number)
+    elif number == 1 and line.startswith(_WIDE_MARKS):
+        raise InputError(
+            "is UTF-16 or UTF-32 text",
+            where=os.fspath(path),
+            fix="Save it as UTF-8: iconv -f UTF-16 -t UTF-8",
+        )
+    return line
