@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from obverse.compare import Result, compare, distance_to_paper, read_result, wins_and_losses
+from obverse.compare import compare, distance_to_paper, wins_and_losses
 from obverse.errors import InputError, SettingError
 from obverse.gate import breaches, read_thresholds
 from obverse.report.comparison import comparison_html, comparison_latex, comparison_markdown
+from obverse.results import Result, read_result
 
 
 def result(model: str, lift: float = 0.0, **about: object) -> Result:

@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from obverse.errors import InputError
-from obverse.evaluate import Scores
-from obverse.files import read_json
 from obverse.measures.significance import holm, paired_difference
-from obverse.records import Run
-from obverse.trec import read_run
+from obverse.mteb_results import KIND as MTEB
+from obverse.mteb_results import joined_alike
+from obverse.results import Result as Result
+from obverse.results import read_result as read_result
+from obverse.set_means import FOLLOWIR
 
 HOW = ("joining", "scope", "guard", "candidates", "ties", "partial")
 """What must be equal for two numbers to stand in one table."""
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One model on one benchmark as it was measured, from memory or from ``scores.json``.
-
-    Attributes:
-        model: The model's name.
-        benchmark: The benchmark's name.
-        rows: ``{"value", "low", "high", "n"}`` by measure.
-        per_topic: The counted values by measure and topic.
-        about: How the numbers were made.
-        tops: By topic, what stands on top, to be looked at.
-    """
-
-    model: str
-    benchmark: str
-    rows: Mapping[str, Mapping[str, Any]]
-    per_topic: Mapping[str, Mapping[str, float]]
-    about: Mapping[str, Any] = field(default_factory=dict)
-    tops: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,57 +90,6 @@ def compare(results: Sequence[Result], *, seed: int = 0, resamples: int = 10_000
     return Comparison(results, tests, _beware(results))
 
 
-def result_of(scores: Scores) -> Result:
-    """Returns scores in memory as a result."""
-    return Result(
-        scores.model,
-        scores.benchmark,
-        scores.brief(),
-        scores.per_topic,
-        dict(scores.about),
-        tops_of(scores.runs),
-    )
-
-
-def read_result(place: str | os.PathLike[str]) -> Result:
-    """Returns the result that ``evaluate --out`` wrote: a folder, or its scores.json.
-
-    Raises:
-        InputError: If there is none, or it is none.
-    """
-    path = Path(place)
-    path = path / "scores.json" if path.is_dir() else path
-    row = read_json(path)
-    if (
-        not isinstance(row, dict)
-        or not isinstance(row.get("about"), dict)
-        or "per_topic" not in row
-    ):
-        raise InputError(
-            "is no result of obverse evaluate",
-            where=str(path),
-            fix="Write one with evaluate --out DIR",
-        )
-    about, per_topic = row["about"], row["per_topic"]
-    measures = {k: v for k, v in row.items() if isinstance(v, dict) and "value" in v}
-    runs = {file.name: read_run(file).run for file in sorted(path.parent.glob("*.run.tsv"))}
-    model, benchmark = str(about["model"]), str(about["benchmark"])
-    return Result(model, benchmark, measures, per_topic, about, tops_of(runs))
-
-
-def tops_of(runs: Mapping[str, Run], take: int = 3) -> dict[str, str]:
-    """Returns, by topic, the first documents of each of its queries: ``#1 a b c, #2 b a c``."""
-    tops: dict[str, list[str]] = {}
-    for run in runs.values():
-        for query_id, scores in run.items():
-            topic, mark, view = query_id.rpartition("#")
-            shown = " ".join(islice(scores, take))
-            tops.setdefault(topic if mark else query_id, []).append(
-                f"{mark}{view} {shown}" if mark else shown
-            )
-    return {topic: ", ".join(rows) for topic, rows in tops.items()}
-
-
 def wins_and_losses(
     a: Mapping[str, float], b: Mapping[str, float], take: int = 5
 ) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
@@ -206,9 +132,10 @@ def _reasons(result: Result) -> list[str]:
         reasons.append(
             f"size: {about.get('documents')} documents, published {size.get('documents')}"
         )
-    if result.benchmark.startswith("followir"):
+    if result.benchmark == FOLLOWIR:
         reasons.append(
-            "a published mean runs over three sets; mteb before August 2026 broke ties otherwise"
+            "published values before August 2026 broke ties by the order of the run, and mteb 1.x judged the Score "
+            "by the changed judgements"
         )
     return reasons
 
@@ -218,13 +145,21 @@ def _refuse_different_rules(results: Sequence[Result]) -> None:
     for result in results:
         first = seen.setdefault(result.benchmark, result)
         for key in HOW:
-            if first.about.get(key) != result.about.get(key):
+            if not _alike(first.about, result.about, key):
                 raise InputError(
                     f"{first.model} and {result.model} were measured by different rules: {key} is "
                     f"{first.about.get(key)!r} and {result.about.get(key)!r}",
                     where=result.benchmark,
                     fix="Measure both alike; such numbers do not belong in one table",
                 )
+
+
+def _alike(one: Mapping[str, Any], two: Mapping[str, Any], key: str) -> bool:
+    """Whether two results follow one rule; mteb's files say of the joining alone how they were made."""
+    theirs = [about.get("kind") == MTEB for about in (one, two)]
+    if any(theirs) and not all(theirs):
+        return key != "joining" or joined_alike(two if theirs[0] else one)
+    return bool(one.get(key) == two.get(key))
 
 
 def _beware(results: Sequence[Result]) -> list[str]:
@@ -237,11 +172,26 @@ def _beware(results: Sequence[Result]) -> list[str]:
         if len(limits) > 1:
             notes.append(f"{name}: token limits differ ({', '.join(sorted(limits))})")
         for measure in rows[0].rows:
-            sizes = {r.rows.get(measure, {}).get("n") for r in rows}
+            sizes = {n for r in rows if (n := r.rows.get(measure, {}).get("n")) is not None}
             if len(sizes) > 1:
+                shown = ", ".join(map(str, sorted(sizes)))
                 notes.append(
-                    f"{name}, {measure}: the means run over different numbers of topics ({sizes})"
+                    f"{name}, {measure}: the means run over different numbers of topics ({shown})"
                 )
         if rows[0].about.get("partial"):
             notes.append(f"{name}: computed on half-present data")
+        for row in rows:
+            if row.about.get("kind") == MTEB:
+                version = row.about["versions"]["mteb"]
+                notes.append(
+                    f"{name}: {row.model} was measured by mteb {version}, whose file holds no interval, n, token limit "
+                    "or values per topic, so it is not tested"
+                )
+    first = results[0].model
+    measured = {r.benchmark for r in results if r.model == first}
+    notes += [
+        f"{name}: {first} was not measured there, so nothing is tested"
+        for name in by_benchmark
+        if name not in measured
+    ]
     return notes

@@ -55,7 +55,7 @@ class Scores:
         return list(self.runs[search][query_id].items())[:k]
 
     def brief(self) -> dict[str, dict[str, Any]]:
-        """Returns ``{"value", "low", "high", "n"}`` by measure."""
+        """Returns ``{"measure", "value", "low", "high", "n"}`` by key."""
         return {key: measured.brief() for key, measured in self.measures.items()}
 
     def to_json(self, *, per_topic: bool = False) -> dict[str, Any]:

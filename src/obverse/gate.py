@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from obverse.compare import Result
 from obverse.errors import InputError, SettingError
 from obverse.files import read_json
 from obverse.measures.significance import paired_difference
+from obverse.results import Result
 
 _BOUNDS = ("min", "max", "max_drop", "n_min")
 

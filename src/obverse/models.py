@@ -6,10 +6,11 @@ itself.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -96,6 +97,12 @@ class Encoder:
         )
         return vectors[[place[text] for text in texts]]
 
+    def with_template(self, template: Template) -> Encoder:
+        """Returns the same model asked through another template."""
+        other = copy.copy(self)
+        other.template = template
+        return other
+
     def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of a string, special tokens included, without any limit."""
         return len(self.model.tokenizer.encode(text, truncation=False, verbose=False))
@@ -115,8 +122,8 @@ def load_encoder(
 
     Args:
         name: A sentence-transformers folder, a hub name, or ``all-MiniLM-L6-v2``, which comes as a package.
-        template: How inputs are built; by default the one saved in the folder, else query and instruction joined
-            by a blank.
+        template: How inputs are built; by default the one saved in the folder, else the prompts that the model
+            brings along (``config_sentence_transformers.json``), else query and instruction joined by a blank.
         max_tokens: The token limit of an input; by default the model's own.
         device: Where to run (``cpu``, ``cuda``); by default the best there is.
         threads: Torch threads on a CPU; by default torch's own choice.
@@ -133,7 +140,7 @@ def load_encoder(
         raise ModelError(
             f"reads at most {limit} tokens, not {max_tokens}", where=name, fix="Lower --max-tokens"
         )
-    found = template or saved_template(name) or Template()
+    found = template or saved_template(name) or template_of_prompts(model.prompts) or Template()
     return Encoder(name, model, found, max_tokens or limit, batch_size)
 
 
@@ -168,6 +175,15 @@ def load_model(
         raise ModelError(
             f"cannot be loaded as an encoder ({reason})", where=name, fix=fix
         ) from None
+
+
+def template_of_prompts(prompts: Mapping[str, str | None]) -> Template | None:
+    """Returns the template that a model's own prompts make; None where it has none for queries and documents."""
+    query = prompts.get("query") or ""
+    document = next((p for key in ("document", "passage", "corpus") if (p := prompts.get(key))), "")
+    if not query and not document:
+        return None
+    return Template(query + "{query} {instruction}", query + "{query}", document + "{title} {text}")
 
 
 def locate(name: str) -> str:

@@ -25,7 +25,7 @@ PUBLISHED = {
     "EmbeddingGemma-300M": {"p_mrr x 100": 5.61, "source": "the same"},
     "Qwen3-Embedding-0.6B": {"p_mrr x 100": 5.09, "source": "the same"},
 }
-"""Means over the three sets."""
+"""Means over the three sets; see :mod:`obverse.set_means`."""
 
 
 def followir(
@@ -51,7 +51,7 @@ def followir(
     about = {
         "licence": "judgements by TREC (NIST); articles need their own licence",
         "citation": "Weller et al. (2024), arXiv 2403.15246",
-        "published": PUBLISHED,
+        "published": {},
         "published_size": dict(zip(("queries", "documents"), SETS[subset], strict=True)),
     }
     return paired_benchmark(

@@ -34,10 +34,13 @@ def _register() -> None:
     from obverse.cli import (  # noqa: F401
         auditing,
         checkable,
+        comparing,
         data,
         demo,
-        evaluation,
+        evaluating,
         filtering,
+        measuring,
+        probing,
         synthesis,
         training,
     )

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from obverse.compare import read_result
 from obverse.demo.journey import Journey
 from obverse.files import whole_file
 from obverse.report.page import page
 from obverse.report.page_data import StageLine
 from obverse.report.results_page import facts, page_data
+from obverse.results import read_result
 from obverse.sample import sample_folder
 
 ATTRIBUTION = (

@@ -51,8 +51,9 @@ class Measured:
         }
 
     def brief(self) -> dict[str, Any]:
-        """Returns ``{"value", "low", "high", "n"}``, with ``reason`` where there is no value."""
+        """Returns ``{"measure", "value", "low", "high", "n"}``, with ``reason`` where there is no value."""
         row: dict[str, Any] = {
+            "measure": self.measure,
             "value": self.value,
             "low": self.low,
             "high": self.high,

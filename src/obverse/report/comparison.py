@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from obverse.compare import Comparison, Result, distance_to_paper, wins_and_losses
+from obverse.compare import Comparison, distance_to_paper, wins_and_losses
 from obverse.report.columns import column_for
 from obverse.report.markup import Content, Markup, element
 from obverse.report.page_data import Difference, ModelScores, Score
 from obverse.report.tables import latex_table, markdown_table
 from obverse.report.trade_plot import trade_plot
+from obverse.results import Result
 
 NOTE = (
     "Values with 95 % bootstrap intervals over topics. p: paired randomisation test over topics, corrected for all "

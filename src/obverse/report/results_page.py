@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from obverse.benchmarks.topics import view_id
-from obverse.compare import Result, read_result
 from obverse.errors import InputError
 from obverse.files import in_folder, read_corpus, read_json_lines, read_topics
 from obverse.measures.significance import paired_difference
@@ -24,6 +23,7 @@ from obverse.report.page_data import (
     TopicPanel,
     ViewPanel,
 )
+from obverse.results import Result, read_result
 from obverse.trec import read_run
 
 DEPTH = 30

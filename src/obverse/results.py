@@ -1,0 +1,151 @@
+"""One model on one benchmark as it was measured: from memory, or from what ``evaluate --out`` wrote."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from obverse.errors import InputError
+from obverse.evaluate import Scores
+from obverse.files import read_json
+from obverse.records import Run
+from obverse.trec import read_run
+
+SCORES = "scores.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One model on one benchmark.
+
+    Attributes:
+        model: The model's name.
+        benchmark: The benchmark's name.
+        rows: ``{"measure", "value", "low", "high", "n"}`` by key.
+        per_topic: The counted values by measure and topic.
+        about: How the numbers were made.
+        tops: By topic, what stands on top, to be looked at.
+    """
+
+    model: str
+    benchmark: str
+    rows: Mapping[str, Mapping[str, Any]]
+    per_topic: Mapping[str, Mapping[str, float]]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    tops: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the result as ``scores.json`` holds it."""
+        return {**self.rows, "about": dict(self.about), "per_topic": dict(self.per_topic)}
+
+
+def result_of(scores: Scores) -> Result:
+    """Returns scores in memory as a result."""
+    return Result(
+        scores.model,
+        scores.benchmark,
+        scores.brief(),
+        scores.per_topic,
+        dict(scores.about),
+        tops_of(scores.runs),
+    )
+
+
+def folder_name(name: str) -> str:
+    """Returns a model's or benchmark's name as a folder's name: ``followir:core17`` becomes ``followir-core17``."""
+    return re.sub(r"[^\w.#=+]+", "-", name).strip("-.")[-120:] or "unnamed"
+
+
+def result_folders(place: str | os.PathLike[str]) -> list[Path]:
+    """Returns where results lie: a folder of ``evaluate --out``, or the folders of several benchmarks in it.
+
+    Returns:
+        Files named scores.json, in the order of their folders' names; none where the place holds no result.
+    """
+    home = Path(place)
+    if home.is_file():
+        return [home] if home.suffix == ".json" else []
+    if (home / SCORES).is_file():
+        return [home / SCORES]
+    return sorted(home.glob(f"*/{SCORES}"))
+
+
+def read_result(place: str | os.PathLike[str]) -> Result:
+    """Returns the result that ``evaluate --out`` wrote: a folder, or its scores.json.
+
+    Raises:
+        InputError: If there is none, or it is none.
+    """
+    path = Path(place)
+    if path.is_dir():
+        path = path / SCORES
+        if not path.is_file():
+            raise InputError(
+                f"holds no {SCORES}, so it is no folder of evaluate --out",
+                where=str(place),
+                fix="Write one with obverse evaluate MODEL --on BENCHMARK --out DIR",
+            )
+    row = read_json(path)
+    if (
+        not isinstance(row, dict)
+        or not isinstance(row.get("about"), dict)
+        or not {"model", "benchmark"} <= row["about"].keys()
+        or not isinstance(row.get("per_topic"), dict)
+    ):
+        raise InputError(
+            "is no result of obverse evaluate",
+            where=str(path),
+            fix="Write one with evaluate --out DIR",
+        )
+    about, per_topic = row["about"], row["per_topic"]
+    measures = {k: v for k, v in row.items() if isinstance(v, dict) and "value" in v}
+    runs = {file.name: read_run(file).run for file in sorted(path.parent.glob("*.run.tsv"))}
+    model, benchmark = str(about["model"]), str(about["benchmark"])
+    return Result(model, benchmark, measures, per_topic, about, tops_of(runs))
+
+
+def as_one_table(read: Mapping[str, Sequence[Result]]) -> list[Result]:
+    """Returns the results of several places; models of one name from two places get the place's name beside theirs.
+
+    Args:
+        read: Results by the place that they were read from.
+
+    Raises:
+        InputError: If one place measures a model twice on one benchmark.
+    """
+    for place, results in read.items():
+        seen = set()
+        for each in results:
+            if (each.model, each.benchmark) in seen:
+                raise InputError(
+                    f"{each.model} was measured twice on {each.benchmark}",
+                    where=place,
+                    fix="Name one of the folders",
+                )
+            seen.add((each.model, each.benchmark))
+    times = Counter((r.model, r.benchmark) for results in read.values() for r in results)
+    twice = {model for (model, _), count in times.items() if count > 1}
+    return [
+        replace(each, model=f"{each.model} ({place})") if each.model in twice else each
+        for place, results in read.items()
+        for each in results
+    ]
+
+
+def tops_of(runs: Mapping[str, Run], take: int = 3) -> dict[str, str]:
+    """Returns, by topic, the first documents of each of its queries: ``#1 a b c, #2 b a c``."""
+    tops: dict[str, list[str]] = {}
+    for run in runs.values():
+        for query_id, scores in run.items():
+            topic, mark, view = query_id.rpartition("#")
+            shown = " ".join(islice(scores, take))
+            tops.setdefault(topic if mark else query_id, []).append(
+                f"{mark}{view} {shown}" if mark else shown
+            )
+    return {topic: ", ".join(rows) for topic, rows in tops.items()}
