@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obverse.errors import InputError, SettingError
-from obverse.mix import largest_remainder, ledger, mix
+from obverse.mix import largest_remainder, mix
 from obverse.records import Doc, Label, Topic, View
 
 
@@ -65,13 +65,3 @@ def test_a_source_that_is_too_small_is_an_error() -> None:
 def test_the_same_topic_in_two_sources_is_an_error() -> None:
     with pytest.raises(InputError, match="stands in a too"):
         mix({"a": _topics("x", 3), "b": _topics("x", 3)})
-
-
-def test_the_ledger_counts_by_content_and_ignores_order() -> None:
-    topics = _topics("a", 5, method="dual_view")
-    book = ledger(topics)
-    assert (book.topics, book.queries, book.docs) == (5, 5, 6)
-    assert book.views == {"plain": 5, "dual_view": 5}
-    assert book.labels == {"positive": 10, "negative": 5}
-    assert ledger(topics[::-1]) == book
-    assert ledger(topics[:4]).digest != book.digest

@@ -44,7 +44,7 @@ def dedup(
             drops.add(
                 topic.topic_id, "merged into a topic of the same query", into=merged[key].topic_id
             )
-            merged[key] = _merged(merged[key], topic)
+            merged[key] = merged_topics(merged[key], topic)
         else:
             merged[key] = topic
     for topic in merged.values():
@@ -52,8 +52,8 @@ def dedup(
         yield made if near is None else without_near_negatives(made, near, drops)
 
 
-def _merged(first: Topic, second: Topic) -> Topic:
-    """Puts two topics of one query together; a second text under a known id gets an id of its own."""
+def merged_topics(first: Topic, second: Topic) -> Topic:
+    """Returns two topics of one query as one; a second text under a known id gets an id of its own."""
     docs = {doc.doc_id: doc for doc in first.docs}
     names: dict[str, str] = {}
     for doc in second.docs:

@@ -97,8 +97,12 @@ def finish_stage(
     *,
     inputs: Iterable[str | os.PathLike[str]] = (),
     parameters: Mapping[str, Any] | None = None,
+    **facts: Any,
 ) -> None:
-    """Writes ``<out>.dropped.jsonl`` and ``<out>.made.json`` and says in one line what went in and came out."""
+    """Writes ``<out>.dropped.jsonl`` and ``<out>.made.json`` and says in one line what went in and came out.
+
+    Further facts go into the made-file.
+    """
     if os.fspath(out) != "-":
         write_json_lines(f"{os.fspath(out)}.dropped.jsonl", drops.rows)
         made_file(
@@ -109,6 +113,7 @@ def finish_stage(
             came=str(came),
             left=str(left),
             dropped=dict(drops.by_reason),
+            **facts,
         )
     dropped = "; ".join(f"{count:,} {reason}" for reason, count in drops.by_reason.most_common())
     say(f"{name}: {came} in, {left} out" + (f"; set aside: {dropped}" if dropped else ""))

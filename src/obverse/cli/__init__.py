@@ -40,6 +40,7 @@ def _register() -> None:
         evaluating,
         filtering,
         measuring,
+        mixing,
         probing,
         synthesis,
         training,

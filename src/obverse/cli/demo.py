@@ -1,4 +1,4 @@
-"""Commands: demo, mix, report, list."""
+"""Commands: demo, report, list."""
 
 from __future__ import annotations
 
@@ -31,56 +31,6 @@ def demo(
     if out.is_file():
         raise SettingError("is a file", where=str(out), fix="Give a folder with --out")
     print(demo(out, quick=quick, seed=seed, threads=threads))
-
-
-@app.command()
-def mix(
-    sources: Annotated[list[str], typer.Argument(help="Topics files.")],
-    out: Annotated[str, typer.Option(help="Where the mixed topics go.")],
-    size: Annotated[int | None, typer.Option(help="How many topics; all by default.")] = None,
-    share: Annotated[
-        list[float] | None, typer.Option(help="The weight of each source, in their order.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Chooses the topics and their order.")] = 0,
-) -> None:
-    """Put sources together to an exact size and order; the ledger beside the output says what is in it."""
-    from obverse.files import made_file, read_topics, write_json_lines, write_topics
-    from obverse.log import say
-    from obverse.mix import ledger, mix
-    from obverse.stages import Drops
-
-    if len(set(sources)) < len(sources):
-        raise SettingError("a source is named twice", fix="Name each file once")
-    if share is not None and len(share) != len(sources):
-        raise SettingError(
-            f"{len(share)} shares are given for {len(sources)} sources",
-            fix="Give one --share for each",
-        )
-    found = {name: list(read_topics(name)) for name in sources}
-    shares = dict(zip(sources, share, strict=True)) if share else None
-    topics = mix(found, size=size, shares=shares, seed=seed)
-    write_topics(out, topics)
-    taken, drops = {topic.topic_id for topic in topics}, Drops()
-    for name, rows in found.items():
-        for topic in rows:
-            if topic.topic_id not in taken:
-                drops.add(topic.topic_id, "not drawn into the mix", source=name)
-    if out != "-":
-        write_json_lines(f"{out}.dropped.jsonl", drops.rows)
-    book = ledger(topics).to_json()
-    made_file(
-        out,
-        command="mix",
-        inputs=sources,
-        parameters={"size": size, "share": share, "seed": seed},
-        ledger=book,
-        dropped=dict(drops.by_reason),
-    )
-    came = ", ".join(f"{len(rows):,} from {name}" for name, rows in found.items())
-    say(
-        f"mix: {came} in, {len(topics):,} topics out ({book['docs']:,} documents, views {book['views']}); "
-        f"set aside: {len(drops.rows):,} not drawn into the mix"
-    )
 
 
 @app.command()
