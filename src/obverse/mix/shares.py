@@ -158,7 +158,7 @@ def _largest_set(held: Mapping[str, int], shares: Mapping[str, float]) -> dict[s
     """The counts of the largest set in which the shares are exact."""
     largest_remainder(0, shares)  # refuses shares that are no weights
     whole = sum(shares.values())
-    total = min(int(held[name] * whole / share) for name, share in shares.items() if share) + 1
+    total = min(int((held[name] + 1) * whole / w) for name, w in shares.items() if w)
     wanted = largest_remainder(total, shares)
     while any(count > held[name] for name, count in wanted.items()):
         total -= 1
