@@ -24,6 +24,7 @@ LAYERS = [
     {"compare", "probe", "probe_kinds", "probe_input", "moves", "gate"},
     {"report"},
     {"demo"},
+    {"recipes"},
     {"cli"},
 ]
 HEAVY = {

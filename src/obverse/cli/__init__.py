@@ -42,6 +42,7 @@ def _register() -> None:
         measuring,
         mixing,
         probing,
+        recipes,
         synthesis,
         training,
     )

@@ -71,7 +71,7 @@ def report(
 @app.command("list")
 def list_command(
     what: Annotated[
-        str, typer.Argument(help="methods, filters, benchmarks, formats or templates.")
+        str, typer.Argument(help="methods, filters, benchmarks, formats, templates or recipes.")
     ],
 ) -> None:
     """List the names that other commands take."""
@@ -79,6 +79,7 @@ def list_command(
     from obverse.filters import FILTERS
     from obverse.inputs import TEMPLATES
     from obverse.read.formats import FORMATS
+    from obverse.recipes.named import RECIPES
     from obverse.synthesis import METHODS
 
     tables: dict[str, Iterable[str]] = {
@@ -87,6 +88,7 @@ def list_command(
         "benchmarks": BENCHMARKS,
         "formats": FORMATS,
         "templates": TEMPLATES,
+        "recipes": RECIPES,
     }
     if what not in tables:
         raise SettingError(f"there is no list of {what!r}", fix=f"Use one of {', '.join(tables)}")
