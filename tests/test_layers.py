@@ -11,13 +11,14 @@ import obverse
 
 HOME = Path(obverse.__file__).parent
 LAYERS = [
-    {"errors", "sampling", "log", "records", "provenance"},
+    {"errors", "sampling", "log", "records", "provenance", "text_table"},
     {"identity", "inputs", "files"},
     {"stages", "models", "trec", "endpoint", "mteb_adapter"},
     {"sample", "read", "search", "corpus_vectors"},
     {"mine", "llm", "write", "split", "dedup"},
+    {"mix", "ledger", "cards"},
     {"synthesis", "filters", "training", "measures", "rankers"},
-    {"check", "audit", "mix", "ledger", "benchmarks", "measuring"},
+    {"check", "audit", "benchmarks", "measuring"},
     {"evaluate"},
     {"results", "prompts"},
     {"set_means", "mteb_results"},

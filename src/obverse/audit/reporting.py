@@ -16,7 +16,7 @@ from obverse.audit.drawing import Key, read_keys
 from obverse.audit.judgements import Judgement, read_judgements
 from obverse.errors import InputError
 from obverse.files import digest, write_json
-from obverse.filters.yields import text_table
+from obverse.text_table import text_table
 
 CRITERIA: dict[str, str] = {
     "keeps_meaning": "the instruction keeps the query's meaning",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from obverse.filters.yields import text_table
 from obverse.ledger.counting import Ledger, origin_rows
 from obverse.ledger.difference import Change, Difference
+from obverse.text_table import text_table
 
 _SHOWN = 10
 
