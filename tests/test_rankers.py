@@ -17,7 +17,7 @@ from obverse.corpus_vectors import CorpusVectors
 from obverse.endpoint import EndpointEncoder
 from obverse.errors import InputError, ModelError, SettingError
 from obverse.evaluate import evaluate, score_again, show_inputs
-from obverse.inputs import Template, template_row
+from obverse.inputs import Template
 from obverse.models import Encoder, Vectors
 from obverse.rankers import BM25Ranker, CrossEncoderRanker, EncoderRanker, load_ranker
 from obverse.records import Ask, Doc, Label, Topic, View
@@ -29,8 +29,13 @@ ASKS = [Ask("q1", "kettle", "red"), Ask("q2", "kettle", "blue")]
 class LetterEncoder(Encoder):
     """Counts letters; remembers what it was asked to encode."""
 
-    def __init__(self, name: str = "letters", template: Template | None = None) -> None:
-        super().__init__(name, None, template or Template(), 32)  # type: ignore[arg-type]
+    def __init__(
+        self,
+        name: str = "letters",
+        template: Template | None = None,
+        taught: Template | None = None,
+    ) -> None:
+        super().__init__(name, None, template or Template(), 32, taught=taught)  # type: ignore[arg-type]
         object.__setattr__(self, "asked", [])
 
     asked: list[str]
@@ -197,10 +202,9 @@ def kettle_benchmark() -> Any:
     return benchmark_of_topics(topics, {d.doc_id: d for d in DOCS}, name="kettles")
 
 
-def test_a_model_is_not_asked_otherwise_than_it_was_taught_unless_forced(tmp_path: Path) -> None:
+def test_a_model_is_not_asked_otherwise_than_it_was_taught_unless_forced() -> None:
     taught = Template("{instruction} {query}")
-    (tmp_path / "obverse.json").write_text(json.dumps({"template": template_row(taught)}))
-    model = LetterEncoder(str(tmp_path), taught)
+    model = LetterEncoder("letters", taught, taught)
     benchmark = kettle_benchmark()
     assert evaluate(model, benchmark).about["joining"] == "model"
     with pytest.raises(
@@ -208,7 +212,7 @@ def test_a_model_is_not_asked_otherwise_than_it_was_taught_unless_forced(tmp_pat
     ):
         evaluate(model, benchmark, joining="paper")
     with pytest.raises(SettingError, match="--force"):
-        evaluate(LetterEncoder(str(tmp_path)), benchmark)
+        evaluate(LetterEncoder(taught=taught), benchmark)
     forced = evaluate(model, benchmark, joining="paper", force=True)
     assert forced.about["joining"] == "paper: {query} {instruction}"
     assert forced.about["input_examples"]["views"] == "kettle red"

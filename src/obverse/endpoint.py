@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -43,6 +44,7 @@ class EndpointEncoder(Encoder):
     ) -> None:
         super().__init__(f"{url}#{model}", None, template, _UNBOUNDED, batch_size)
         self._url, self._model, self._timeout = url.rstrip("/"), model, timeout
+        self._answered = False
 
     def encode(self, texts: Sequence[str], *, task: str) -> Vectors:
         """Returns the vectors of finished input strings: equal strings are asked for once.
@@ -80,7 +82,9 @@ class EndpointEncoder(Encoder):
         for pause in (*_RETRIES, None):
             try:
                 with urllib.request.urlopen(request, timeout=self._timeout) as reply:
-                    return _vectors_of(json.load(reply), len(texts), self.name)
+                    vectors = _vectors_of(json.load(reply), len(texts), self.name)
+                    self._answered = True
+                    return vectors
             except urllib.error.HTTPError as error:
                 if pause is None or error.code not in (429, 500, 502, 503, 504):
                     raise ModelError(
@@ -89,7 +93,8 @@ class EndpointEncoder(Encoder):
                         fix=f"Check model name and {KEY}",
                     ) from None
             except (OSError, json.JSONDecodeError) as error:
-                if pause is None:
+                # A server that never answered is a wrong address; one that did is waited for.
+                if pause is None or (not self._answered and _nobody_there(error)):
                     raise ModelError(
                         f"cannot be asked ({error})",
                         where=self.name,
@@ -97,6 +102,11 @@ class EndpointEncoder(Encoder):
                     ) from None
             time.sleep(pause)
         raise AssertionError("unreachable")
+
+
+def _nobody_there(error: Exception) -> bool:
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    return isinstance(reason, ConnectionRefusedError | socket.gaierror)
 
 
 def _vectors_of(reply: Any, expected: int, where: str) -> list[Any]:

@@ -12,7 +12,6 @@ from obverse.benchmarks.benchmark import Benchmark, Search
 from obverse.corpus_vectors import CorpusVectors
 from obverse.errors import InputError, SettingError
 from obverse.files import read_json, write_json
-from obverse.inputs import saved_template
 from obverse.log import say
 from obverse.measures.measured import Measured
 from obverse.models import Encoder
@@ -170,7 +169,7 @@ def joining_of(benchmark: Benchmark, joining: str) -> str | None:
 
 def refuse_other_template(ranker: Ranker, benchmark: Benchmark, joining: str) -> None:
     """Raises SettingError if a model would read strings that its saved template does not build."""
-    saved = saved_template(ranker.name) if isinstance(ranker, EncoderRanker) else None
+    saved = ranker.encoder.taught if isinstance(ranker, EncoderRanker) else None
     asks = [a for search in benchmark.searches for a in search.asks if a.instruction][:1]
     if saved is None or not asks or not isinstance(ranker, EncoderRanker):
         return

