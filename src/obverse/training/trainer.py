@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from obverse.cards.model_card import model_card
 from obverse.errors import SettingError
 from obverse.files import read_json, write_json
 from obverse.inputs import FILE_NAME, Template
+from obverse.ledger import ledger
 from obverse.log import say
 from obverse.models import PACKAGED, load_model
 from obverse.provenance import versions
 from obverse.records import Topic
-from obverse.training.cards import model_card
 from obverse.training.checkpoints import last_whole, refuse_other_run, remove_after
 from obverse.training.processes import connect, one_voice, own_device, processes, wait
 from obverse.training.run import Run, prepare, token_counter
@@ -336,20 +337,20 @@ def _finish(run: Run, trainer: Any, done: Trained, *, keep: bool) -> None:
         model = merged(model, side(load_model(run.base, device=str(model.device)), "query"))
     if run.settings.freeze_docs:
         model = asymmetric(model, run.docs_forward.module)
-    save_model(model, run.out, run.template, run.settings.max_tokens, model_card(run, done))
+    made = {
+        "command": "train",
+        "run": run.identity,
+        "base": run.base,
+        "trained_on": ledger(run.topics.topics, tokens=None).to_json(hashes=False),
+        "steps": done.steps,
+        "loss": done.loss,
+        "seconds": round(done.seconds, 1),
+        "versions": versions(),
+    }
+    card = model_card(run.out.resolve().name, made, run.template, run.settings.max_tokens)
+    save_model(model, run.out, run.template, run.settings.max_tokens, card)
     shutil.copyfile(run.home / LOG, run.out / LOG)
-    write_json(
-        run.out / MADE,
-        {
-            "command": "train",
-            "run": run.identity,
-            "base": run.base,
-            "steps": done.steps,
-            "loss": done.loss,
-            "seconds": round(done.seconds, 1),
-            "versions": versions(),
-        },
-    )
+    write_json(run.out / MADE, made)
     if not keep:
         shutil.rmtree(run.home, ignore_errors=True)
     say(
