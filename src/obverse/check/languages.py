@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 
 _WORDS = {
@@ -19,6 +20,29 @@ _OF_WORD: dict[str, list[str]] = {}
 for _language, _words in _WORDS.items():
     for _word in _words.split():
         _OF_WORD.setdefault(_word, []).append(_language)
+
+CODES = {
+    "English": "en",
+    "German": "de",
+    "French": "fr",
+    "Spanish": "es",
+    "Italian": "it",
+    "Portuguese": "pt",
+    "Dutch": "nl",
+    "Chinese": "zh",
+    "Japanese": "ja",
+    "Hangul": "ko",
+    "Greek": "el",
+    "Hebrew": "he",
+    "Thai": "th",
+}
+"""Codes of ISO 639 for what :func:`language` says, where it names one language."""
+
+
+def codes_of(texts: Iterable[str], least: float = 0.1) -> list[str]:
+    """Returns the codes of the languages of texts, the commonest first; rare ones (below ``least``) are left out."""
+    found = Counter(CODES[name] for text in texts if (name := language(text)) in CODES)
+    return [code for code, count in found.most_common() if count >= least * found.total()]
 
 
 def language(text: str, most: int = 300) -> str | None:

@@ -33,6 +33,7 @@ def _register() -> None:
     """Each file of this package adds its commands to :data:`app` when it is imported."""
     from obverse.cli import (  # noqa: F401
         auditing,
+        cards,
         checkable,
         comparing,
         data,

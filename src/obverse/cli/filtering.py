@@ -90,7 +90,7 @@ def filter_command(
         "near_documents": near_documents,
         "max_words": max_words,
         "max_sentences": max_sentences,
-        "against": [_test_set(place) for place in against or []],
+        "against": [test_set(place) for place in against or []],
         "levels": [level.strip() for level in levels.split(",")],
         "closeness": closeness,
         "ratio": ratio,
@@ -115,8 +115,8 @@ def filter_command(
     filter_file(topics, out, by, **settings)
 
 
-def _test_set(place: str) -> Any:
-    """A public benchmark gives its queries and instructions; folders of topics or BEIR their documents too."""
+def test_set(place: str) -> Any:
+    """Returns a test set by name: of a public benchmark its queries and instructions; other places as they are."""
     from pathlib import Path
 
     if "=" not in place or Path(place).exists():

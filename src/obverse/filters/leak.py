@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -132,6 +132,25 @@ def leak(
                 yield left
 
     return stage
+
+
+def leak_report(
+    topics: Iterable[Topic],
+    against: Sequence[str | HeldOut],
+    levels: Sequence[str] = ("id", "text", "ngram"),
+) -> dict[str, Any]:
+    """Returns what the filter would take away: ``{"against", "levels", "dropped"}``, the counts by reason.
+
+    Raises:
+        SettingError: If a level is unknown, or no test set is named.
+        InputError: If a test set cannot be read.
+    """
+    drops = Drops()
+    for _ in leak(against, levels)(topics, drops):
+        pass
+    names = [one.name if isinstance(one, HeldOut) else Path(one).resolve().name for one in against]
+    dropped = {reason: n for reason, n in drops.by_reason.items() if reason in REASONS.values()}
+    return {"against": names, "levels": list(levels), "dropped": dropped}
 
 
 def _query_leaks(
