@@ -112,16 +112,16 @@ def test_beir_folder(tmp_path: Path) -> None:
 
 
 def test_public_benchmarks_give_their_queries(tmp_path: Path, test_set: str) -> None:
-    from obverse.cli.filtering import _test_set
+    from obverse.cli.filtering import named_test_set
 
     folder = tmp_path / "bench"
     folder.mkdir()
     corpus = [{"_id": "t1", "title": "", "text": LONG}, {"_id": "t2", "title": "", "text": OTHER}]
     write_json_lines(folder / "corpus.jsonl", corpus)
     (folder / "topics.jsonl").write_bytes(Path(test_set).read_bytes())
-    found = _test_set(f"topics={folder}")
+    found = named_test_set(f"topics={folder}")
     assert "held out query 10" in found.queries
-    assert _test_set(test_set) == test_set
+    assert named_test_set(test_set) == test_set
     tests = read_test_sets([found, test_set])
     assert tests.doc_ids == {"t1": LONG, "t2": OTHER}
 

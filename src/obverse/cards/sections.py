@@ -83,7 +83,7 @@ def _checked(found: Mapping[str, Any]) -> str:
     levels = ", ".join(found.get("levels") or ["id", "text", "ngram"])
     dropped = found.get("dropped") or {}
     said = "; ".join(
-        f"{n:,} {reason.removeprefix('leak: ')}" for reason, n in sorted(dropped.items())
+        f"{n:,} for {reason.removeprefix('leak: ')}" for reason, n in sorted(dropped.items())
     )
     return f"{names} by {levels}: {said or 'nothing found'}"
 

@@ -108,7 +108,7 @@ def _languages(files: Sequence[str], most: int = 300) -> list[str]:
 def _leaks(files: Sequence[str], against: Sequence[str]) -> list[dict[str, Any]]:
     from itertools import chain
 
-    from obverse.cli.filtering import test_set
+    from obverse.cli.filtering import named_test_set
     from obverse.errors import SettingError
     from obverse.files import read_topics
     from obverse.filters.leak import leak_report
@@ -118,7 +118,7 @@ def _leaks(files: Sequence[str], against: Sequence[str]) -> list[dict[str, Any]]
     if not files:
         raise SettingError("there are no data to hold against test sets", fix="Give --data")
     topics = chain.from_iterable(map(read_topics, files))
-    return [leak_report(topics, [test_set(place) for place in against])]
+    return [leak_report(topics, [named_test_set(place) for place in against])]
 
 
 def _results(places: Sequence[str]) -> list[Any]:

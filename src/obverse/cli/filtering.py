@@ -90,7 +90,7 @@ def filter_command(
         "near_documents": near_documents,
         "max_words": max_words,
         "max_sentences": max_sentences,
-        "against": [test_set(place) for place in against or []],
+        "against": [named_test_set(place) for place in against or []],
         "levels": [level.strip() for level in levels.split(",")],
         "closeness": closeness,
         "ratio": ratio,
@@ -115,7 +115,7 @@ def filter_command(
     filter_file(topics, out, by, **settings)
 
 
-def test_set(place: str) -> Any:
+def named_test_set(place: str) -> Any:
     """Returns a test set by name: of a public benchmark its queries and instructions; other places as they are."""
     from pathlib import Path
 
