@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from obverse.errors import InputError
 from obverse.files import read_json_lines, read_lines, whole_file
 from obverse.records import Ask, Run
 
+_ASCII = " \t\r\n\f\v"
+_BLANKS = re.compile(f"[{_ASCII}]+")  # a no-break space may belong to an id
 _HEADS = {"query-id", "query_id", "qid", "query", "q-id", "topic"}
 
 
@@ -26,7 +30,7 @@ class RunFile:
         run: Scores by query and document, in the order of the file.
         by_rank: Document ids by query, in the order of the rank column.
         tags: The names in the last column.
-        notes: What was odd: repeated lines, ranks that contradict scores.
+        notes: What was odd: repeated lines, infinite scores, ranks that contradict scores.
     """
 
     run: dict[str, dict[str, float]]
@@ -47,8 +51,10 @@ def read_run(path: str | os.PathLike[str]) -> RunFile:
     """Returns a run from TREC lines ``query Q0 doc rank score tag``, or MS MARCO lines ``query doc rank``.
 
     A line that repeats another exactly in query, document and score is read once and counted; a document that
-    stands twice with different scores is refused, as trec_eval refuses it. Lines of three columns carry no score:
-    the rank stands in for it, negated.
+    stands twice with different scores is refused, as trec_eval refuses it. Infinite scores stand above or below all
+    others and tie among themselves; they are named. Scores decide, as in trec_eval; queries whose rank column says
+    otherwise are named. Lines of three columns carry no score: the rank stands in for it, negated. Columns are parted
+    by tabs or by blanks; ids with blanks in them need tabs.
 
     Raises:
         InputError: With file and line, for a line of another form, a score that is no number or NaN, a rank that is
@@ -57,7 +63,7 @@ def read_run(path: str | os.PathLike[str]) -> RunFile:
     name = os.fspath(path)
     found = RunFile({}, {})
     lines: dict[tuple[str, str], int] = {}
-    repeated: list[int] = []
+    odd: dict[str, list[Any]] = {"repeated_lines": [], "infinite_scores": []}
     for number, columns in _columns(name):
         where = f"{name}:{number}"
         query_id, doc_id, rank, score, tag = _run_line(columns, where)
@@ -72,8 +78,10 @@ def read_run(path: str | os.PathLike[str]) -> RunFile:
                     where=where,
                     fix="Keep one of the two lines",
                 )
-            repeated.append(number)
+            odd["repeated_lines"].append(number)
             continue
+        if math.isinf(score):
+            odd["infinite_scores"].append(number)
         scores[doc_id] = score
         lines[query_id, doc_id] = number
         found.by_rank.setdefault(query_id, []).append((rank, doc_id))
@@ -81,9 +89,16 @@ def read_run(path: str | os.PathLike[str]) -> RunFile:
         raise InputError(
             "holds no line", where=name, fix="A run has lines: query Q0 doc rank score tag"
         )
-    if repeated:
-        found.notes["repeated_lines"] = repeated
+    odd["ranks_against_scores"] = [q for q in found.run if _ranks_contradict(found, q)]
+    found.notes.update({key: rows for key, rows in odd.items() if rows})
     return found
+
+
+def _ranks_contradict(file: RunFile, query_id: str) -> bool:
+    """Whether a better rank has a lower score; equal scores may stand in any order."""
+    scores = file.run[query_id]
+    ordered = [scores[doc_id] for _, doc_id in sorted(file.by_rank[query_id])]
+    return any(score < after for score, after in pairwise(ordered))
 
 
 def _run_line(columns: list[str], where: str) -> tuple[str, str, int, float, str]:
@@ -231,7 +246,7 @@ def _columns(name: str) -> Iterator[tuple[int, list[str]]]:
                 "is no UTF-8 text", where=f"{name}:{number}", fix="Write the file as UTF-8"
             ) from None
         tabbed = text.split("\t")
-        yield number, tabbed if len(tabbed) in (3, 4, 6) else text.split()
+        yield number, tabbed if len(tabbed) in (3, 4, 6) else _BLANKS.split(text.strip(_ASCII))
 
 
 def _is_number(text: str) -> bool:

@@ -20,7 +20,7 @@ from obverse.measures.flip_rate import flip_rate
 from obverse.measures.measured import Measured, over_topics
 from obverse.measures.ndcg import ndcg, ndcg_of
 from obverse.measures.p_mrr import symmetric_p_mrr
-from obverse.measures.ranks import without
+from obverse.measures.ranks import Ties, without
 from obverse.records import Ask, Doc, Label, Qrels, Run, Topic, View
 from obverse.trec import read_qrels, read_queries
 
@@ -163,13 +163,16 @@ def benchmark_of_topics(
     return Benchmark(name, docs, tuple(searches), score, joinings, about)
 
 
-def score_topics(topics: Sequence[Topic], run: Run, *, seed: int = 0) -> dict[str, Measured]:
+def score_topics(
+    topics: Sequence[Topic], run: Run, *, seed: int = 0, ties: Ties = "trec"
+) -> dict[str, Measured]:
     """Returns the measures of instructed and plain views; ignored documents leave each view's ranking first.
 
     Args:
         topics: The judged topics.
         run: Scores by :func:`view_id` and document.
         seed: Seed of the intervals.
+        ties: How equal scores are ordered for p-MRR and flip rate; nDCG follows trec_eval always.
 
     Raises:
         InputError: If the run lacks a view.
@@ -188,8 +191,8 @@ def score_topics(topics: Sequence[Topic], run: Run, *, seed: int = 0) -> dict[st
         if t.plain_view is not None
     }
     return {
-        "p_mrr": symmetric_p_mrr(labels, runs, seed=seed),
-        "flip_rate": flip_rate(labels, runs, seed=seed),
+        "p_mrr": symmetric_p_mrr(labels, runs, ties=ties, seed=seed),
+        "flip_rate": flip_rate(labels, runs, ties=ties, seed=seed),
         "robustness@10": over_topics(
             "Robustness@10",
             {topic_id: min(values, default=None) for topic_id, values in each.items()},

@@ -43,6 +43,9 @@ def measure(
     corpus: Annotated[
         Path | None, typer.Option(help="corpus.jsonl, to find judged documents that are not there.")
     ] = None,
+    topics: Annotated[
+        Path | None, typer.Option(help="topics.jsonl, for flip_rate and symmetric_p_mrr.")
+    ] = None,
     violations: Annotated[
         Path | None, typer.Option(help='Documents that break the instruction: {"q1": ["d2"], ...}.')
     ] = None,
@@ -74,6 +77,7 @@ def measure(
         group_by=group_by,
         queries=queries,
         corpus=corpus,
+        topics=topics,
         violations=violations,
         ties=ties,  # type: ignore[arg-type]
         variant=variant,  # type: ignore[arg-type]
@@ -103,5 +107,7 @@ def _show_measured(found: Any, *, json: bool) -> None:
         return
     print(found)
     for key, note in found.notes.items():
+        if isinstance(note, dict):
+            note = ", ".join(f"{name} {value}" for name, value in note.items())
         if not isinstance(note, list):
             print(f"  {key.replace('_', ' ')}: {note}")

@@ -43,6 +43,14 @@ MEASURES: dict[str, Kind] = {
     "p_mrr": Kind(
         "p-MRR", None, "do ruled-out documents fall when the instruction changes? (FollowIR)"
     ),
+    "symmetric_p_mrr": Kind(
+        "symmetric p-MRR", None, "the same over every ordered pair of a topic's instructions (ours)"
+    ),
+    "flip_rate": Kind(
+        "flip rate",
+        None,
+        "share of topics where every instruction puts its own documents on top (ours)",
+    ),
     "infosearch_p_mrr": Kind("InfoSearch p-MRR", None, "the same without and with an instruction"),
     "wise": Kind(
         "WISE", None, "do relevant documents rise with the instruction and fall with its reverse?"
@@ -66,7 +74,6 @@ MEASURES: dict[str, Kind] = {
     "excluir": Kind("ExcluIR RR", None, "the excluded document stands below the wanted one"),
     "compliance": Kind("compliance", 10, "share of the first k that no list of violations names"),
 }
-_ALSO = {"p": "precision", "p-mrr": "p_mrr", "wise_": "wise"}
 _FORM = re.compile(r"([a-z_\-]+)(?:@(\d+))?")
 
 
@@ -77,7 +84,8 @@ def measure_named(text: str) -> Measure:
         SettingError: If there is no such measure, or it takes no cutoff.
     """
     match = _FORM.fullmatch(text.strip().lower())
-    name = _ALSO.get(match[1], match[1]) if match else ""
+    name = match[1].replace("-", "_") if match else ""
+    name = "precision" if name == "p" else name
     if match is None or name not in MEASURES:
         known = ", ".join(f"{key}@K" if kind.cutoff else key for key, kind in MEASURES.items())
         raise SettingError(f"unknown measure {text!r}", fix=f"Use one of {known}")

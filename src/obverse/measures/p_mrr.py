@@ -26,8 +26,8 @@ def p_mrr(
     """Returns the mean fall of the documents that the changed instruction rules out, in (-1, 1), higher is better.
 
     The mean is over a query's changed documents first and then over queries. A document that a run lacks has the
-    rank ``len + 1`` there. A query without changed documents, or that one of the runs lacks, has no value; it is
-    named and not counted.
+    rank ``len + 1`` there; one that a list of changed documents names twice counts once and is named. A query without
+    changed documents, or that one of the runs lacks, has no value; it is named and not counted.
 
     After Weller et al. (2024), *FollowIR: Evaluating and Teaching Information Retrieval Models to Follow
     Instructions*, https://arxiv.org/abs/2403.15246. Scores are compared in double precision, as mteb does. The
@@ -42,9 +42,12 @@ def p_mrr(
     """
     check_ties(ties)
     per_topic: dict[str, float | None] = {}
-    no_docs, no_run, absent, absent_twice = [], [], [], []
-    for query_id, doc_ids in changed_docs.items():
+    no_docs, no_run, absent, absent_twice, repeated = [], [], [], [], []
+    for query_id, listed in changed_docs.items():
         per_topic[query_id] = None
+        doc_ids = list(dict.fromkeys(listed))
+        if len(doc_ids) < len(listed):
+            repeated.append(query_id)
         if not doc_ids:
             no_docs.append(query_id)
             continue
@@ -69,6 +72,7 @@ def p_mrr(
             "ties": ties,
             "without_changed_docs": no_docs,
             "without_results": no_run,
+            "changed_docs_listed_twice": repeated,
             "changed_docs_missing_in_one_run": absent,
             "changed_docs_missing_in_both_runs": absent_twice,
         },

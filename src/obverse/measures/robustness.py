@@ -152,6 +152,7 @@ def _check_groups(groups: Groups, qrels: Qrels) -> None:
     stray = [query_id for query_id in qrels if query_id not in home]
     if stray:
         raise InputError(
-            f"{len(stray)} judged queries stand in no group, first {stray[0]!r}",
+            f"{len(stray)} judged {'query stands' if len(stray) == 1 else 'queries stand'} in no group, first "
+            f"{stray[0]!r}",
             fix="Add them to a group",
         )
