@@ -72,6 +72,7 @@ def chat_body(
     return {field: value for field, value in body.items() if value is not None}
 
 
+@lru_cache(maxsize=256)
 def form_fields(answer: type[BaseModel], form: Form) -> dict[str, Any]:
     """Returns the fields of a request that bind a server to the answer's form."""
     if form is Form.JSON_SCHEMA:

@@ -16,32 +16,20 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
 from obverse.errors import InputError, SettingError
 from obverse.llm.journal_found import Found
-from obverse.llm.journal_lines import Line, Segment, cut_tail, decode, scan
+from obverse.llm.journal_index import Index, Place
+from obverse.llm.journal_lines import Segment, cut_tail, decode, scan
 from obverse.llm.reply import Reply, reply_from_row
-from obverse.llm.request import Request, Tags, parts
+from obverse.llm.request import Request
 
 Fsync = Literal["always", "interval", "never"]
 SEGMENT_BYTES = 256 * 2**20
 SYNC_SECONDS = 0.25
-
-
-@dataclass(slots=True)
-class _Index:
-    done: dict[bytes, tuple[int, int, int]] = field(default_factory=dict)
-    """Segment number, offset and size by key."""
-    starts: dict[bytes, int] = field(default_factory=dict)
-    """How many attempts of a key have neither reply nor failure."""
-    batched: set[bytes] = field(default_factory=set)
-    """Keys that were last written to a batch file."""
-    asked: dict[str, tuple[bytes, Mapping[str, str]]] = field(default_factory=dict)
-    """The last request by place: its key and what it consisted of."""
 
 
 class Journal:
@@ -63,7 +51,7 @@ class Journal:
         self.folder = Path(run_dir) / "journal" / shard
         self.found = Found()
         self._fsync = fsync
-        self._index = _Index()
+        self._index = Index()
         self._segments: list[Path] = []
         self._readers: dict[int, int] = {}
         self._guard = threading.RLock()
@@ -110,7 +98,7 @@ class Journal:
     def is_open(self, key: str) -> bool:
         """Whether a request is out and has neither reply nor failure."""
         digest = bytes.fromhex(key)
-        return digest in self._index.starts and digest not in self._index.done
+        return digest in self._index.open and digest not in self._index.done
 
     @property
     def run_dir(self) -> Path:
@@ -140,25 +128,22 @@ class Journal:
             ``{part: (then, now)}`` with the parts ``model``, ``prompt``, ``answer form`` and ``sampling``; empty
             where the journal has no such question, or the very same request.
         """
-        before = self._index.asked.get(request.tags.place)
-        if before is None or before[0] == bytes.fromhex(request.key):
-            return {}
-        then, now = before[1], parts(request.body)
-        return {
-            name: (then.get(name, "none"), now.get(name, "none"))
-            for name in sorted(then.keys() | now.keys())
-            if then.get(name) != now.get(name)
-        }
+        return self._index.changed(request)
 
     def start(self, request: Request, *, lane: str, endpoint: str = "") -> None:
         """Notes that a request is about to be sent."""
-        self._request_record(
-            "start", request, lane=lane, endpoint=endpoint, max_tokens=request.max_tokens
-        )
+        made_of = self._index.made_of(request)
+        facts = {"lane": lane, "endpoint": endpoint, "max_tokens": request.max_tokens}
+        with self._guard:
+            self._append(_row("start", request, made_of, **facts))
+            self._index.started(request.tags, request.digest, made_of, lane=lane)
 
     def done(self, request: Request, reply: Reply) -> None:
         """Writes a reply. Call it before anyone sees the reply."""
-        self._request_record("done", request, reply=reply.row())
+        made_of = self._index.made_of(request)
+        with self._guard:
+            place = self._append(_row("done", request, made_of, reply=reply.row()))
+            self._index.replied(request.tags, request.digest, made_of, place)
 
     def fail(
         self,
@@ -171,18 +156,19 @@ class Journal:
         endpoint: str = "",
     ) -> None:
         """Notes an attempt that brought no reply."""
-        self._append(
-            {
-                "kind": "fail",
-                "key": request.key,
-                "time": time.time(),
-                "code": code,
-                "status": status,
-                "body": body[:4_096],
-                "maybe_billed": maybe_billed,
-                "endpoint": endpoint,
-            }
-        )
+        row = {
+            "kind": "fail",
+            "key": request.key,
+            "time": time.time(),
+            "code": code,
+            "status": status,
+            "body": body[:4_096],
+            "maybe_billed": maybe_billed,
+            "endpoint": endpoint,
+        }
+        with self._guard:
+            self._append(row)
+            self._index.failed(request.digest)
 
     def note(self, what: str, **facts: Any) -> None:
         """Writes a record that is no request: a batch that was handed in, a stop."""
@@ -196,34 +182,17 @@ class Journal:
                     if line.record is not None:
                         yield line.record
 
-    def _request_record(self, kind: str, request: Request, **facts: Any) -> None:
-        self._append(
-            {
-                "kind": kind,
-                "key": request.key,
-                "time": time.time(),
-                "tags": request.tags.row(),
-                "parts": self._parts(request),
-                **facts,
-            }
-        )
-
-    def _parts(self, request: Request) -> Mapping[str, str]:
-        """A reply's parts are those of its start, which were worked out a moment ago."""
-        before = self._index.asked.get(request.tags.place)
-        same = before is not None and before[0] == bytes.fromhex(request.key)
-        return before[1] if before is not None and same else parts(request.body)
-
-    def _append(self, record: Mapping[str, Any]) -> None:
+    def _append(self, record: Mapping[str, Any]) -> Place:
+        """Writes a record; returns where it stands."""
         with self._guard:
             if self._segment.size >= SEGMENT_BYTES:
                 self._segment.sync()
                 self._segment.close()
                 self._next_segment()
             offset, size = self._segment.append(record)
-            self._take(Line(offset, size, record), len(self._segments) - 1)
             if self._fsync == "always":
                 self._segment.sync()
+            return len(self._segments) - 1, offset, size
 
     def _next_segment(self) -> None:
         last = max((int(path.stem) for path in self.folder.glob("[0-9]*.jsonl")), default=0)
@@ -237,7 +206,8 @@ class Journal:
                 self._segments.append(path)
                 self._load_segment(path, own=folder == self.folder)
         self.found.done = len(self._index.done)
-        lost = self._index.starts.keys() - self._index.done.keys()
+        self.found.duplicates = self._index.duplicates
+        lost = self._index.without_answer
         self.found.in_batches = len(lost & self._index.batched)
         self.found.in_flight = len(lost) - self.found.in_batches
 
@@ -249,36 +219,11 @@ class Journal:
                 continue
             self.found.bad_lines += bad
             bad, good_end = 0, line.offset + line.size
-            self._take(line, len(self._segments) - 1)
+            self._index.take(line.record, (len(self._segments) - 1, line.offset, line.size))
         if own:
             self.found.torn_bytes += cut_tail(path, good_end)
         else:
             self.found.bad_lines += max(0, bad - 1)
-
-    def _take(self, line: Line, segment: int) -> None:
-        record = line.record or {}
-        kind = record["kind"]
-        if kind == "note":
-            return
-        key = bytes.fromhex(record["key"])
-        if kind == "start":
-            self._index.starts[key] = self._index.starts.get(key, 0) + 1
-            if record["lane"] == "batch":
-                self._index.batched.add(key)
-            else:
-                self._index.batched.discard(key)
-        else:
-            self._settle(key)
-        if kind == "done":
-            self.found.duplicates += key in self._index.done
-            self._index.done.setdefault(key, (segment, line.offset, line.size))
-        if kind != "fail":
-            self._index.asked[Tags(**record["tags"]).place] = (key, record["parts"])
-
-    def _settle(self, key: bytes) -> None:
-        left = self._index.starts.pop(key, 0) - 1
-        if left > 0:
-            self._index.starts[key] = left
 
     def _sync_now_and_then(self) -> None:
         synced = (self._segment, 0)
@@ -288,6 +233,19 @@ class Journal:
                 with contextlib.suppress(OSError):  # a segment that is full just now syncs itself
                     now[0].sync()
                 synced = now
+
+
+def _row(
+    kind: str, request: Request, made_of: Mapping[str, str], **facts: Any
+) -> Mapping[str, Any]:
+    return {
+        "kind": kind,
+        "key": request.key,
+        "time": time.time(),
+        "tags": request.tags.row(),
+        "parts": made_of,
+        **facts,
+    }
 
 
 def _locked(folder: Path) -> int:

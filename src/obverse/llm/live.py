@@ -184,6 +184,7 @@ class LLM:
         detail = raw[:300].decode("utf-8", "replace")
         if told.kind == "row":
             raise Failed(told.code, detail)
+        self._pool.stop("stopped")
         raise fatal(told.code, endpoint.url, self.model, detail)
 
     def _took(

@@ -143,6 +143,9 @@ class Pool:
                 future.set_exception(self.broken or NotAsked(self.stopped or "stopped"))
 
     def _free(self, now: float) -> Endpoint | None:
+        if len(self.endpoints) == 1:
+            only = self.endpoints[0]
+            return only if only.limiter.may_send(now) else None
         return min(
             (e for e in self.endpoints if e.limiter.may_send(now)),
             key=lambda e: e.load,

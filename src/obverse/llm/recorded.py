@@ -49,12 +49,12 @@ class RecordedReplies:
         self.path = os.fspath(path)
         self.model = "recorded"
         self._stopped: str | None = None
-        self._replies: dict[str, _Recorded] = {}
+        self._replies: dict[Tags, _Recorded] = {}
         models = set()
         for number, row in read_json_lines(path):
             where = f"{self.path}:{number}"
             tags, recorded, model = _parse(row, where)
-            known = self._replies.setdefault(tags.place, recorded)
+            known = self._replies.setdefault(tags, recorded)
             if known != recorded:
                 raise InputError(
                     f"{tags.method}, {tags.stage}, {tags.topic_id} has another reply in an earlier line",
@@ -73,7 +73,7 @@ class RecordedReplies:
     def body(self, question: Question, tags: Tags) -> dict[str, Any]:
         """Returns the body that a live lane would send, and the digest of the recorded reply: a reply that was
         changed in the file is read anew."""
-        recorded = self._replies.get(tags.place)
+        recorded = self._replies.get(tags)
         body = chat_body(question, model=self.model, form=Form.TAGS)
         return body | {"recorded": recorded.digest if recorded else None}
 
@@ -85,7 +85,7 @@ class RecordedReplies:
         """Returns the recorded reply and puts it into the journal."""
         if self._stopped is not None:
             raise NotAsked(self._stopped)
-        recorded = self._replies.get(request.tags.place)
+        recorded = self._replies.get(request.tags)
         if recorded is None:
             raise Failed("no-recorded-reply", request.tags.place)
         reply = Reply(recorded.text, finish_reason=recorded.finish_reason, lane=self.name)

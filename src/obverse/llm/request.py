@@ -76,6 +76,11 @@ class Request:
     order: int = 0
 
     @property
+    def digest(self) -> bytes:
+        """The key as bytes."""
+        return bytes.fromhex(self.key)
+
+    @property
     def max_tokens(self) -> int:
         """The limit of the reply, in tokens."""
         return int(self.body.get("max_tokens") or self.body.get("max_completion_tokens") or 1_024)

@@ -139,15 +139,17 @@ async def _answer(
 
 
 def _read(asked: Asked, prompt: Prompt[Any], attempts: list[Attempt]) -> BaseModel:
-    attempt = Attempt(asked.request.tags, asked.request.key, asked.reply, asked.from_journal)
+    request, reply, known = asked.request, asked.reply, asked.from_journal
     try:
         answer: BaseModel = read_answer(asked.reply, prompt.answer)
         if prompt.check is not None:
             prompt.check(answer)
     except (Unusable, Rejected) as problem:
-        attempts.append(replace(attempt, code=problem.code, detail=problem.detail))
+        attempts.append(
+            Attempt(request.tags, request.key, reply, known, problem.code, problem.detail)
+        )
         raise Rejected(problem.code, problem.detail) from None
-    attempts.append(attempt)
+    attempts.append(Attempt(request.tags, request.key, reply, known))
     return answer
 
 

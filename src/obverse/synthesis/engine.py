@@ -6,16 +6,12 @@ alone, so a second run over a full journal asks for nothing and gives the same b
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 import os
-import threading
-from collections import Counter, deque
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from obverse.errors import SettingError
 from obverse.files import write_json_lines
@@ -31,9 +27,11 @@ from obverse.stages import Drops
 from obverse.synthesis.conversation import Outcome, converse
 from obverse.synthesis.methods import Method, load_method
 from obverse.synthesis.progress import Progress
+from obverse.synthesis.window import LoopThread, Window
 
-T = TypeVar("T")
 ENOUGH_TO_JUDGE = 100
+KEPT = 8
+"""Finished topics that wait for an earlier one, in multiples of those under way."""
 
 
 def synthesize(
@@ -78,7 +76,7 @@ def synthesize(
     """
     name, function = load_method(method, options)
     where = "0" if shard is None else shard_name(shard)
-    with Journal(run_dir, shard=where, fsync=fsync) as journal, _Loop() as loop:
+    with Journal(run_dir, shard=where, fsync=fsync) as journal, LoopThread() as loop:
         for line in journal.found.lines():
             say(f"journal: {line}")
         budget = getattr(llm, "budget", None) or Budget()
@@ -132,19 +130,28 @@ class _Run:
     def asker(self) -> Asker:
         return self.progress.asker
 
-    def in_order(self, topics: Iterable[Topic], loop: _Loop, open_topics: int) -> Iterator[Topic]:
-        under_way: deque[concurrent.futures.Future[Outcome]] = deque()
+    def in_order(
+        self, topics: Iterable[Topic], loop: LoopThread, open_topics: int
+    ) -> Iterator[Topic]:
+        window: Window[Outcome] = Window(loop)
         try:
             for order, topic in enumerate(topics):
-                under_way.append(loop.submit(self.one(topic, order)))
+                window.give(self.one(topic, order))
                 self.progress.came += 1
-                while under_way and (len(under_way) >= open_topics or under_way[0].done()):
-                    yield from self.take(under_way.popleft().result())
-            while under_way:
-                yield from self.take(under_way.popleft().result())
+                while window.unfinished >= open_topics or len(window) >= KEPT * open_topics:
+                    window.wait()
+                    yield from self.taken(window)
+                yield from self.taken(window)
+            while len(window):
+                window.wait()
+                yield from self.taken(window)
         finally:
             self.asker.lane.stop("stopped")
-            concurrent.futures.wait(under_way, timeout=self.asker.lane.drain_seconds)
+            window.drain(self.asker.lane.drain_seconds)
+
+    def taken(self, window: Window[Outcome]) -> Iterator[Topic]:
+        for outcome in window.ready():
+            yield from self.take(outcome)
 
     async def one(self, topic: Topic, order: int) -> Outcome:
         dialogue = self.function(topic, rng_for(self.seed, self.method, topic.topic_id))
@@ -173,39 +180,3 @@ class _Run:
                 f"{rejected:,} of {through:,} topics came to nothing, {count:,} of them by {code}",
                 fix="Look at rejects.jsonl in the run's folder; --max-reject-rate 1 goes on all the same",
             )
-
-
-class _Loop:
-    """An event loop in a thread of its own, so that replies come in while the caller does other work."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-
-    def __enter__(self) -> _Loop:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.result(self._cancel_all())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def result(self, work: Coroutine[Any, Any, T]) -> T:
-        return self.submit(work).result()
-
-    @staticmethod
-    async def _cancel_all() -> None:
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
