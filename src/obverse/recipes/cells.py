@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from obverse.ledger import Ledger, ledger
 from obverse.log import say
 from obverse.models import Encoder, load_encoder
 from obverse.recipes.recipe import Arm, Recipe
+from obverse.recipes.source import SCORED
 from obverse.records import Topic
 
 Keep = Literal["all", "first", "none"]
@@ -47,6 +47,11 @@ class Cell:
     steps: int
     folder: Path
     identity: Mapping[str, Any] = field(repr=False, default_factory=dict)
+
+    @property
+    def made_from(self) -> Path:
+        """The file of the source topics."""
+        return self.folder.parent.parent / "source" / SCORED
 
     @property
     def made(self) -> Path:
@@ -116,7 +121,6 @@ def run_cell(
     *,
     base: str,
     threads: int | None,
-    keep: bool,
 ) -> None:
     """Trains and measures a cell, or what of that is not done yet.
 
@@ -126,7 +130,6 @@ def run_cell(
         vectors: The base's document vectors: those of every cell whose documents are frozen.
         base: The encoder that it starts from.
         threads: Torch threads.
-        keep: Whether the model stays once it is measured.
     """
     open_ = [b for b in benchmarks if not (cell.scores(b) / "scores.json").is_file()]
     if cell.made.is_file() and not open_:
@@ -143,8 +146,6 @@ def run_cell(
             _refuse_moved_documents(vectors.encoder, trained, cell.topics[0])
         for benchmark in open_:
             evaluate(trained, benchmark, out=cell.scores(benchmark), seed=0, vectors=shared)
-    if not keep:
-        shutil.rmtree(model, ignore_errors=True)
 
 
 def _train(
@@ -155,7 +156,13 @@ def _train(
     began, file = time.monotonic(), cell.folder / "topics.jsonl.gz"
     write_topics(file, cell.topics)
     book = ledger(cell.topics).to_json(hashes=False)
-    made_file(file, command="recipe", inputs=(), parameters=dict(cell.identity), ledger=book)
+    made_file(
+        file,
+        command="recipe",
+        inputs=[cell.made_from],
+        parameters=dict(cell.identity),
+        ledger=book,
+    )
     settings = {k: v for k, v in cell.settings.items() if k not in ("batch_rows", "epochs")}
     per_epoch = _batches_an_epoch(cell)
     done = train(

@@ -14,7 +14,7 @@ from obverse.records import Topic
 
 SMALL = {
     "batch_rows": 16,
-    "epochs": 4,
+    "epochs": 2,
     "learning_rate": 2e-4,
     "temperature": 0.02,
     "negatives": 30,

@@ -43,13 +43,15 @@ class Outcome:
         means: By benchmark, one result per arm, the base first: each topic's values averaged over the seeds.
         spread: By benchmark, arm and measure, the value of each seed.
         tests: One row per pair, benchmark and measure; p values corrected for all of them together (Holm).
-        findings: What became of what was expected, on the topics benchmark.
+        findings: What became of what was expected, on the first benchmark.
+        against_base: The paired difference of every arm from the base, by benchmark and measure.
     """
 
     means: Mapping[str, Sequence[Result]]
     spread: Mapping[str, Mapping[str, Mapping[str, list[float]]]]
     tests: Sequence[Mapping[str, Any]]
     findings: Sequence[Finding]
+    against_base: Sequence[Mapping[str, Any]] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Returns the numbers as JSON values."""
@@ -60,6 +62,7 @@ class Outcome:
             },
             "seeds": self.spread,
             "tests": list(self.tests),
+            "against_base": list(self.against_base),
             "findings": [
                 {
                     "says": f.pair.says,
@@ -94,7 +97,9 @@ def outcome(
     }
     tests = _tests(recipe.pairs, means, seed)
     first = next(iter(means))
-    return Outcome(means, spread, tests, list(_findings(recipe.pairs, tests, first)))
+    against = [dict(t) for rows in means.values() for t in compare(rows, seed=seed).tests]
+    findings = list(_findings(recipe.pairs, tests, means[first][0].benchmark))
+    return Outcome(means, spread, tests, findings, against)
 
 
 def mean_over_seeds(name: str, results: Sequence[Result], seed: int = 0) -> Result:
@@ -150,6 +155,15 @@ def _verdict(test: Mapping[str, Any], wanted: int) -> str:
     if test["low"] <= 0 <= test["high"] or test["p"] >= _LEVEL:
         return "open"
     return "confirmed" if test["difference"] * wanted > 0 else "refuted"
+
+
+def front(points: Mapping[str, tuple[float, float]]) -> set[str]:
+    """Returns the names whose point no other point beats in one value without losing in the other."""
+    return {
+        name
+        for name, (x, y) in points.items()
+        if not any(a >= x and b >= y and (a > x or b > y) for a, b in points.values())
+    }
 
 
 def distances(recipe: Recipe, found: Outcome) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from obverse.recipes.blocks import (
     as_markdown,
 )
 from obverse.recipes.cells import Cell, ledger_of
-from obverse.recipes.outcome import Outcome, distances
+from obverse.recipes.outcome import Outcome, distances, front
 from obverse.report.columns import column_for
 from obverse.report.page_data import ModelScores, Score
 from obverse.report.trade_plot import trade_plot
@@ -63,7 +63,7 @@ def blocks_of(setup: Setup, cells: Sequence[Cell], found: Outcome) -> list[Block
     """Returns the page's blocks."""
     blocks: list[Block] = [Words(setup.recipe.says), *_scale(setup, cells)]
     for name, results in found.means.items():
-        blocks += [Heading(f"On {name}"), score_table(results), _seed_table(found, name)]
+        blocks += [Heading(f"On {name}"), score_table(results), *_seed_table(found, name)]
         plot = trade_plot([_model(result) for result in results])
         blocks += [Drawing(plot)] if plot is not None else []
     blocks.append(
@@ -72,7 +72,13 @@ def blocks_of(setup: Setup, cells: Sequence[Cell], found: Outcome) -> list[Block
             "Values of p-MRR, Robustness and nDCG are times 100. The second table has each seed's value."
         )
     )
-    blocks += _findings(found) + _tests(found) + _sizes(setup, cells) + _papers(setup, found)
+    blocks += (
+        _findings(found)
+        + _front(found)
+        + _tests(found)
+        + _sizes(setup, cells)
+        + _papers(setup, found)
+    )
     limits = [*setup.recipe.limits, *_LIMITS]
     blocks += [Heading("What this scale can and cannot say"), Points(limits)]
     return [*blocks, Heading("Command"), Code(command(setup))]
@@ -92,10 +98,13 @@ def percent(share: float) -> str:
 
 def command(setup: Setup) -> str:
     """Returns the command that makes the page."""
-    parts = [f"obverse recipe {setup.recipe.name} --scale {percent(setup.scale)}"]
+    called = setup.recipe.command or f"recipe {setup.recipe.name}"
+    parts = [f"obverse {called} --scale {percent(setup.scale)}"]
     parts.append(f"--seeds {','.join(map(str, setup.seeds))} --base {setup.base}")
     parts += [f"--set '{key}={_json(value)}'" for key, value in setup.given.items()]
     parts += [f"--on {spec.partition('=')[0]}=FOLDER" for spec in setup.on]
+    if setup.source.development and not setup.recipe.command:
+        parts.append(f"--dev {len(setup.source.development)}")
     if len(setup.arms) < len(setup.recipe.arms):
         parts += [f"--arm '{name}'" for name in setup.arms]
     return " ".join([*parts, "--out DIR"])
@@ -111,15 +120,20 @@ def _scale(setup: Setup, cells: Sequence[Cell]) -> list[Block]:
     got = len(source.topics)
     short = (
         f" The source holds {source.available:,}, which is all: "
-        f"{percent(round(got / recipe.full, 6))} of the full size."
-        if got < asked
+        f"{percent(round(source.available / recipe.full, 6))} of the full size."
+        if source.available < asked
         else ""
     )
     made = [row for cell in cells if (row := read_json(cell.made))]
     seconds = sum(float(row["seconds"]) for row in made)
     lines = [
         f"Scale {percent(setup.scale)}: {asked:,} of {recipe.full:,} {recipe.full_says}.{short} {got:,} source topics "
-        f"were drawn, {len(source.two_sided):,} of them with both instructed views.",
+        f"are trained on, {len(source.two_sided):,} of them with both instructed views."
+        + (
+            f" {len(source.development)} more are held back as development topics."
+            if source.development
+            else ""
+        ),
         f"Base: {setup.base}, {setup.encoder.max_tokens} tokens. Seeds: {', '.join(map(str, setup.seeds))}. "
         f"{len(cells)} cells, {seconds / 60:.1f} minutes of training by the clock in all.",
         "Settings of all arms: " + _settings(setup) + ".",
@@ -162,7 +176,7 @@ def score_table(results: Sequence[Result]) -> Table:
     return Table(head, rows)
 
 
-def _seed_table(found: Outcome, name: str) -> Table:
+def _seed_table(found: Outcome, name: str) -> list[Block]:
     arms = found.spread[name]
     keys = list(dict.fromkeys(key for values in arms.values() for key in values))
     head = ["seed by seed", *(column_for(key).heading for key in keys)]
@@ -171,7 +185,7 @@ def _seed_table(found: Outcome, name: str) -> Table:
         for arm, values in arms.items()
         if len(next(iter(values.values()), [])) > 1
     ]
-    return Table(head, rows)
+    return [Table(head, rows)] if rows else []
 
 
 def _findings(found: Outcome) -> list[Block]:
@@ -204,6 +218,50 @@ def _findings(found: Outcome) -> list[Block]:
         "neither; at this size that is no proof of equality."
     )
     return [Heading("What was expected, and what came"), Table(head, rows), Words(note)]
+
+
+GAIN = "p_mrr"
+PLAIN = ("guard_ndcg@10", "ndcg@10")
+
+
+def _front(found: Outcome) -> list[Block]:
+    """The gain in obeying against the change in plain retrieval, per benchmark of either, and which arms lead."""
+    by_arm: dict[str, dict[tuple[str, str], Any]] = {}
+    for test in found.against_base:
+        by_arm.setdefault(test["model"], {})[test["benchmark"], test["measure"]] = test
+    keys = list(dict.fromkeys(key for tests in by_arm.values() for key in tests))
+    gains = [key for key in keys if key[1] == GAIN]
+    plains = [
+        (name, measure)
+        for name, measure in keys
+        if measure == PLAIN[0] or (measure == PLAIN[1] and (name, GAIN) not in keys)
+    ]
+    if not gains or not plains:
+        return []
+    leading = front(
+        {
+            arm: (tests[gains[0]]["difference"], tests[plains[0]]["difference"])
+            for arm, tests in by_arm.items()
+            if gains[0] in tests and plains[0] in tests
+        }
+    )
+    head = ["arm", *(f"{name}, {column_for(key).heading}" for name, key in gains + plains), "front"]
+    rows = [
+        [
+            arm,
+            *(
+                " ".join(_test_cells(tests[key])[:2]) if key in tests else "–"
+                for key in gains + plains
+            ),
+            "yes" if arm in leading else "",
+        ]
+        for arm, tests in by_arm.items()
+    ]
+    note = (
+        "Differences from the base, times 100, with 95 % intervals. Front: no other arm has both a higher p-MRR and a "
+        "higher plain nDCG@10 in the first two of these columns of either kind."
+    )
+    return [Heading("Instruction gain against plain loss"), Table(head, rows), Words(note)]
 
 
 def _tests(found: Outcome) -> list[Block]:

@@ -85,11 +85,13 @@ class Recipe:
         full_settings: What changes at full scale.
         two_sided: Whether the scale counts topics with both instructed views, instead of all source topics.
         matched_by: What makes a row when sizes and steps are matched: every view, or instructed views alone.
+        development: How many two-sided topics are held back and measured too, for whoever chooses settings.
         benchmarks: What the paper measured on, as ``--on`` names it.
         published: The paper's values.
         reasons: Why ours must differ from them.
         limits: What the small scale can and cannot say.
         more: Further benchmarks of the recipe's own, made from the source.
+        command: How the command line calls it, where that is not ``recipe NAME``.
     """
 
     name: str
@@ -102,11 +104,13 @@ class Recipe:
     full_settings: Mapping[str, Any] = field(default_factory=dict)
     two_sided: bool = True
     matched_by: Literal["views", "instructed views"] = "views"
+    development: int = 0
     benchmarks: Sequence[str] = ()
     published: Sequence[Published] = ()
     reasons: Sequence[str] = ()
     limits: Sequence[str] = ()
     more: Sequence[Callable[[Source], Any]] = ()
+    command: str = ""
 
     def arm(self, name: str) -> Arm:
         """Returns an arm by its name."""

@@ -35,6 +35,7 @@ RECIPE = Recipe(
     full_says="triples before cleaning",
     two_sided=False,
     matched_by="instructed views",
+    development=70,
     arms=(
         Arm("plain 0", "instructed views alone", dual),
         _with_plain("plain 0.5", "half of the topics bring their plain view", plain_share=0.5),
@@ -74,7 +75,7 @@ RECIPE = Recipe(
         ),
         Pair("demo", REFERENCE, expected={"p_mrr": 1}, says="the demo's settings obey more"),
     ),
-    settings=SMALL | {"epochs": 3},
+    settings=SMALL,
     full_settings=FULL | {"batch_rows": 64},
     benchmarks=("beir",),
     reasons=("neither paper reports plain-retrieval sets",),

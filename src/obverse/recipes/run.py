@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,15 +12,16 @@ from typing import Any
 
 from obverse.benchmarks.benchmark import Benchmark
 from obverse.benchmarks.named import load_benchmark
-from obverse.benchmarks.topics import Scope, topics_benchmark
+from obverse.benchmarks.topics import Scope, benchmark_of_topics, topics_benchmark
 from obverse.compare import read_result
 from obverse.corpus_vectors import CorpusVectors
 from obverse.errors import SettingError
 from obverse.evaluate import evaluate
 from obverse.log import say
 from obverse.models import PACKAGED, Encoder, load_encoder
-from obverse.recipes.cells import Cell, Keep, cells_of, check_keep, run_cell
+from obverse.recipes.cells import Cell, Keep, cells_of, check_keep, run_cell, slug
 from obverse.recipes.choices import settings_of
+from obverse.recipes.describing import Cards
 from obverse.recipes.named import BACKBONES, load_recipe
 from obverse.recipes.outcome import BASE, Outcome, outcome
 from obverse.recipes.page import write_page
@@ -73,6 +75,8 @@ def recipe(
     settings: Mapping[str, Any] | None = None,
     on: Sequence[str] = (),
     arms: Sequence[str] = (),
+    development: int | None = None,
+    held_out: bool = True,
     source: str | os.PathLike[str] | None = None,
     benchmark: str | os.PathLike[str] | None = None,
     guard: Scope = "corpus",
@@ -91,6 +95,8 @@ def recipe(
         settings: Training settings that differ: ``{"epochs": 2, "ARM.learning_rate": 1e-4}``.
         on: Further benchmarks, as ``load_benchmark`` takes them.
         arms: Only these arms; by default all.
+        development: How many two-sided topics are held back from training and measured; by default the recipe's.
+        held_out: Whether the held-out topics are measured; without, settings can be chosen and they stay unseen.
         source: Instructed topics of your own instead of the packaged sample with its recorded replies.
         benchmark: The topics benchmark; by default the packaged sample.
         guard: What its plain queries are searched over.
@@ -127,17 +133,44 @@ def recipe(
         remembering(encoder, kept),
         size=max(1, round(share * found.full)),
         two_sided=found.two_sided,
+        development=found.development if development is None else development,
         benchmark=place,
         topics=source,
     )
-    own = topics_benchmark(place, guard=guard)
-    others = [load_benchmark(spec, guard=guard) for spec in on]
-    more = [make(topics) for make in found.more]
+    benchmarks = [topics_benchmark(place, guard=guard)] if held_out else []
+    if topics.development:
+        benchmarks.append(development_benchmark(topics, guard))
+    if held_out:
+        benchmarks += [make(topics) for make in found.more]
+    benchmarks += [load_benchmark(spec, guard=guard) for spec in on]
+    if not benchmarks:
+        raise SettingError("there is nothing to measure on", fix="Hold topics back: --dev 70")
     setup = Setup(
-        found, share, seeds, base, encoder, kept, topics, [own, *more, *others], per_arm,
-        settings or {}, on, chosen,
-    )  # fmt: skip
+        recipe=found,
+        scale=share,
+        seeds=seeds,
+        base=base,
+        encoder=encoder,
+        vectors=kept,
+        source=topics,
+        benchmarks=benchmarks,
+        settings=per_arm,
+        given=settings or {},
+        on=on,
+        arms=chosen,
+    )
     return run_setup(setup, home, keep=keep, threads=threads)
+
+
+def development_benchmark(source: Source, guard: Scope) -> Benchmark:
+    """Returns the development topics as a benchmark; claims without instructions are its plain queries."""
+    plain = [topic for topic in source.topics if not topic.instructed_views]
+    asked = {topic.topic_id: topic.query for topic in plain}
+    qrels = {t.topic_id: dict.fromkeys(t.views[0].positives, 1) for t in plain}
+    found = (asked, qrels) if plain else "no plain claim is left"
+    return benchmark_of_topics(
+        source.development, source.corpus, name="development", plain=found, guard=guard
+    )
 
 
 def run_setup(setup: Setup, home: Path, *, keep: Keep, threads: int | None) -> RecipeRun:
@@ -148,12 +181,15 @@ def run_setup(setup: Setup, home: Path, *, keep: Keep, threads: int | None) -> R
         f"{setup.source.available:,}, {len(cells)} cells, seeds {', '.join(map(str, setup.seeds))}"
     )
     _measure_base(setup, home)
+    cards = Cards(setup.source)
     for number, cell in enumerate(cells, start=1):
         say(f"recipe: cell {number} of {len(cells)}: {cell.arm.name}, seed {cell.seed}")
         stays = keep == "all" or (keep == "first" and cell.seed == setup.seeds[0])
-        run_cell(
-            cell, setup.benchmarks, setup.vectors, base=setup.base, threads=threads, keep=stays
-        )
+        run_cell(cell, setup.benchmarks, setup.vectors, base=setup.base, threads=threads)
+        if not stays:
+            shutil.rmtree(cell.folder / "model", ignore_errors=True)
+        if not (cell.folder / "README.md").is_file():
+            cards.write(cell, [read_result(cell.scores(b)) for b in setup.benchmarks])
     found = outcome(setup.recipe, results_of(setup, cells, home))
     page = write_page(setup, cells, found, home)
     say(f"recipe: {len(cells)} cells in, a page out: {page}")
@@ -187,8 +223,6 @@ def _measure_base(setup: Setup, home: Path) -> None:
 
 def base_scores(home: Path, benchmark: Benchmark) -> Path:
     """Returns the folder of the base's scores."""
-    from obverse.recipes.cells import slug
-
     return home / "base" / slug(benchmark.name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from obverse import __version__
 from obverse.benchmarks.topics import topics_benchmark
 from obverse.corpus_vectors import CorpusVectors
 from obverse.demo.data import apart_from, without_docs
-from obverse.errors import InputError
+from obverse.errors import InputError, SettingError
 from obverse.files import (
     digest,
     in_folder,
@@ -27,7 +27,7 @@ from obverse.filters.similarity_gain import similarity_gain
 from obverse.llm.recorded import RecordedReplies
 from obverse.models import Encoder, Vectors
 from obverse.recipes.other_encoder import word_vector_gains
-from obverse.recipes.sides import kept, turned, with_sides
+from obverse.recipes.sides import drawn, kept, turned, with_sides
 from obverse.records import Doc, Label, Topic
 from obverse.sample import sample_candidates, sample_folder, sample_replies
 from obverse.sampling import seed_for
@@ -36,6 +36,7 @@ from obverse.synthesis.checkable_topics import checkable_topics
 from obverse.synthesis.engine import synthesize
 
 METHOD = "natural_dual_view"
+SCORED = "3-scored.jsonl.gz"
 _NEVER = -2.0  # below every cosine difference: gains are noted, nothing is dropped
 
 
@@ -69,6 +70,7 @@ class Source:
         benchmark: The folder of the topics benchmark, with its corpus.
         encoder: The frozen encoder that is going to be trained.
         recorded: Whether the topics are the packaged ones with recorded replies.
+        development: Two-sided topics that are held back from all arms.
     """
 
     topics: list[Topic]
@@ -77,6 +79,7 @@ class Source:
     benchmark: Path
     encoder: Remembering
     recorded: bool = True
+    development: list[Topic] = field(default_factory=list)
 
     @cached_property
     def two_sided(self) -> list[Topic]:
@@ -124,6 +127,7 @@ def source_from(
     *,
     size: int,
     two_sided: bool,
+    development: int = 0,
     benchmark: Path | None = None,
     topics: str | os.PathLike[str] | None = None,
 ) -> Source:
@@ -134,6 +138,7 @@ def source_from(
         encoder: The frozen base: its similarity gains, and its leads, are noted at every instructed view.
         size: How many topics are drawn at most: always the same ones, and a larger draw holds the smaller.
         two_sided: Draw from the topics with both instructed views alone.
+        development: How many two-sided topics are held back.
         benchmark: The topics benchmark whose documents stay out of training; by default the packaged sample.
         topics: A file of instructed topics instead of the packaged claims with their recorded replies.
 
@@ -151,14 +156,35 @@ def source_from(
         "topics": digest(topics if topics is not None else sample_replies()),
         "version": __version__,
     }
-    scored, note = folder / "3-scored.jsonl.gz", folder / "source.json"
+    scored, note = folder / SCORED, folder / "source.json"
     known = read_json(note) if note.is_file() else {}
     if known.get("identity") != identity or not scored.is_file():
         available = _make(folder, scored, encoder, size, two_sided, home, topics)
         known = {"identity": identity, "available": available}
         write_json(note, known)
     found = list(read_topics(scored))
-    return Source(found, known["available"], folder, home, encoder, recorded=topics is None)
+    source = Source(found, known["available"], folder, home, encoder, recorded=topics is None)
+    return held_back(source, development) if development else source
+
+
+def held_back(source: Source, size: int) -> Source:
+    """Returns the source without ``size`` two-sided topics, which become its development topics, and without overlap.
+
+    Training topics with the query or a positive of one of them leave too, and so do its answers among their
+    candidates. Always the same topics are held back.
+
+    Raises:
+        SettingError: If too few would be left to train on.
+    """
+    if size >= len(source.two_sided):
+        raise SettingError(
+            f"{size} topics cannot be held back from {len(source.two_sided)}", fix="Lower --dev"
+        )
+    aside = drawn(source.two_sided, size, 0, "development")
+    answers = {doc_id for topic in aside for view in topic.views for doc_id in view.positives}
+    drops = Drops()
+    left = without_docs(answers)(apart_from(aside)(source.topics, drops), drops)
+    return replace(source, topics=[t for t in left if _is_whole(t)], development=aside)
 
 
 def _make(
