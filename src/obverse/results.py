@@ -83,7 +83,7 @@ def read_result(place: str | os.PathLike[str]) -> Result:
         InputError: If there is none, or it is none.
     """
     path = Path(place)
-    if path.is_dir():
+    if not path.exists() or path.is_dir():
         path = path / SCORES
         if not path.is_file():
             raise InputError(

@@ -132,6 +132,9 @@ def _run_line(columns: list[str], where: str) -> tuple[str, str, int, float, str
 def read_qrels(path: str | os.PathLike[str]) -> QrelsFile:
     """Returns judgements from TREC lines ``query 0 doc grade`` or BEIR lines ``query-id corpus-id score``.
 
+    Strict, because a measure over a part of the judgements would be a wrong number: the first fault stops.
+    :mod:`obverse.read.qrels` reads the same files to list all their faults, for ``check`` and ``read``.
+
     A first line of column names is passed over. ``2.0`` is read as 2; negative grades stay, mean "not relevant" and
     are named. An equal judgement that stands twice is read once and counted.
 

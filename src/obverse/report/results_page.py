@@ -57,6 +57,13 @@ def page_data(
     results = {name: read_result(folder) for name, folder in folders.items()}
     if len(results) < 2:
         raise InputError("a page needs two results", fix="Name base and trained model")
+    for name, result in results.items():
+        if result.about.get("kind") != "topics":
+            raise InputError(
+                f"is a result on {result.benchmark}, which is no topics benchmark",
+                where=os.fspath(folders[name]),
+                fix="Evaluate the model on a folder with topics.jsonl, or use obverse compare",
+            )
     runs = {name: read_run(Path(folder) / "views.run.tsv").run for name, folder in folders.items()}
     topics = list(read_topics(in_folder(on, "topics.jsonl")))[:shown]
     corpus = read_corpus(in_folder(on, "corpus.jsonl"))
@@ -75,8 +82,12 @@ def facts(result: Result) -> dict[str, str]:
     """Returns how a result was made, in words for the page."""
     about = result.about
     return {
-        "Input of a query": f"`{about['template']}` (template {about['template_digest']})",
-        "Token limit": f"{about['max_tokens']} for queries and documents",
+        "Input of a query": f"`{about['template']}` (template {about['template_digest']})"
+        if about.get("template")
+        else "query and instruction in one",
+        "Token limit": f"{about['max_tokens']} for queries and documents"
+        if about.get("max_tokens")
+        else "none",
         "Held-out topics": f"{about['topics']}; {about['scope']}",
         "Recall guard": str(about["guard"]),
         "Versions": ", ".join(f"{name} {version}" for name, version in about["versions"].items()),

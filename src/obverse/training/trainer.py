@@ -225,8 +225,8 @@ def say_what_comes_in(run: Run) -> None:
         say(f"train: there are only {plan.batch_size} topics, so each step takes all of them")
     if plan.left_out:
         say(
-            f"train: {plan.left_out} of the topics find no place in an epoch of full batches and open the next "
-            "one; --keep-last makes a smaller batch of them"
+            f"train: {plan.left_out} of the topics {'finds' if plan.left_out == 1 else 'find'} no place in an epoch "
+            "of full batches, the next one opens with what is left; --keep-last makes a smaller batch instead"
         )
     for line in lost_tokens(run):
         say(f"train: {line}")
