@@ -10,7 +10,9 @@ import pytest
 from obverse.compare import compare, distance_to_paper, wins_and_losses
 from obverse.errors import InputError, SettingError
 from obverse.gate import breaches, read_thresholds
-from obverse.report.comparison import comparison_html, comparison_latex, comparison_markdown
+from obverse.report.compared import plots_of
+from obverse.report.comparison import comparison_latex, comparison_markdown
+from obverse.report.comparison_page import comparison_html
 from obverse.results import Result, read_result
 
 
@@ -48,11 +50,38 @@ def test_tables_in_three_forms_say_what_the_star_means() -> None:
     found = compare([result("base"), result("<better>", 0.2)])
     markdown = comparison_markdown(found)
     assert "| base" in markdown and "Holm" in markdown and "+0.2000 *" in markdown
-    assert "by +0.200 p_mrr (base: #0 a b c; <better>: #0 a b c)" in markdown
+    assert "| +0.200 p_mrr | base: #0 a b c<br><better>: #0 a b c |" in markdown
     page = comparison_html(found)
     assert "<svg" in page and "&lt;better&gt;" in page and "<script" not in page
     assert r"\begin{tabular}" in comparison_latex(found)
-    json.dumps(found.to_json())
+    row = json.loads(json.dumps(found.to_json()))
+    assert row["topics_to_look_at"][0]["tops"] == {"base": "#0 a b c", "<better>": "#0 a b c"}
+
+
+def test_measures_are_called_as_their_benchmark_calls_them_and_drawn_where_both_sides_are_known() -> (
+    None
+):
+    row = {"value": 0.1, "low": 0.0, "high": 0.2, "n": 2}
+    rows = {
+        "p_mrr": {**row, "measure": "p-MRR"},
+        "score": {**row, "measure": "FollowIR Score (MAP@1000)"},
+    }
+    plain = {"ndcg@10": {**row, "measure": "nDCG@10"}}
+    results = [
+        Result(model, name, own, {}, {"kind": kind, "joining": "model"})
+        for model in ("a", "b")
+        for name, own, kind in (
+            ("followir:core17", rows, "followir"),
+            ("beir:scifact", plain, "beir"),
+        )
+    ]
+    found = compare(results)
+    text = comparison_markdown(found)
+    assert "Symmetric" not in text and "FollowIR Score (MAP@1000) x100" in text
+    assert " nDCG@10 x100 |" in text
+    assert list(plots_of(found)) == ["followir:core17", "followir:core17 against beir:scifact"]
+    page = comparison_html(found)
+    assert page.count("<svg") == 2 and "n = 2" in page
 
 
 def test_wins_and_losses_are_the_largest_first() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from obverse.errors import InputError
@@ -16,6 +16,27 @@ from obverse.set_means import FOLLOWIR
 
 HOW = ("joining", "scope", "guard", "candidates", "ties", "partial")
 """What must be equal for two numbers to stand in one table."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToLookAt:
+    """A topic that a model wins or loses, and what stands on top there by model.
+
+    Attributes:
+        benchmark: The benchmark.
+        model: The model that is held against the first.
+        topic: The topic's id.
+        by: The difference.
+        measure: Of what.
+        tops: What stands on top, by model: by view, the first documents.
+    """
+
+    benchmark: str
+    model: str
+    topic: str
+    by: float
+    measure: str
+    tops: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +66,8 @@ class Comparison:
                 for r in self.results
             ],
             "tests": list(self.tests),
+            "topics_to_look_at": [asdict(each) for each in to_look_at(self)],
+            "distance_to_paper": distance_to_paper(self.results),
             "beware": list(self.beware),
         }
 
@@ -98,6 +121,26 @@ def wins_and_losses(
     wins = [row for row in differences if row[1] > 0][:take]
     losses = [row for row in reversed(differences) if row[1] < 0][:take]
     return wins, losses
+
+
+def to_look_at(comparison: Comparison, take: int = 5) -> list[ToLookAt]:
+    """Returns the topics that each model wins and loses by the most, by its first measure, with what stands on top."""
+    found = []
+    first = comparison.models[0]
+    for base in (r for r in comparison.results if r.model == first):
+        for other in comparison.results:
+            if other.benchmark != base.benchmark or other.model == first or not base.per_topic:
+                continue
+            measure = next(iter(base.per_topic))
+            values = base.per_topic[measure], other.per_topic.get(measure, {})
+            for topic, by in (row for rows in wins_and_losses(*values, take) for row in rows):
+                tops = {
+                    name: result.tops[topic]
+                    for name, result in ((first, base), (other.model, other))
+                    if result.tops.get(topic)
+                }
+                found.append(ToLookAt(base.benchmark, other.model, topic, by, measure, tops))
+    return found
 
 
 def distance_to_paper(results: Sequence[Result]) -> list[dict[str, Any]]:

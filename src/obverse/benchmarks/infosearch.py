@@ -18,6 +18,11 @@ from obverse.measures.wise import wise
 from obverse.records import Ask, Run
 
 DIMENSIONS = ("audience", "keyword", "format", "language", "length", "source")
+PUBLISHED = {
+    name: {"dual-view gte 305M": {"infosearch_p_mrr x 100": value, "source": "arXiv 2604.18845"}}
+    for name, value in (("length", 31.91), ("keyword", 12.13))
+}
+"""Published values by dimension."""
 MODES = ("original", "instructed", "reversed")
 
 
@@ -87,7 +92,7 @@ def infosearch(
         "candidates": "the whole corpus is searched, 1,000 documents kept",
         "licence": "not stated with the data",
         "citation": "Zhou et al. (2024), arXiv 2410.23841",
-        "published": {"dual-view gte 305M": {"p_mrr x 100, length": 31.91, "keyword": 12.13}},
+        "published": PUBLISHED.get(subset, {}),
         "ties": "insertion for p-MRR, WISE and SICR (as the authors' code), trec for nDCG",
         **faults,
     }

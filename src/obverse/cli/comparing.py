@@ -125,7 +125,8 @@ def _measured(
 
 def _text(found: Comparison, kind: str) -> str:
     from obverse.files import to_json
-    from obverse.report.comparison import comparison_html, comparison_latex, comparison_markdown
+    from obverse.report.comparison import comparison_latex, comparison_markdown
+    from obverse.report.comparison_page import comparison_html
 
     if kind == "json":
         return to_json(found.to_json(), indent=True).decode() + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from obverse.report.columns import Column, column_for
 from obverse.report.page_data import Difference, ModelScores
@@ -35,6 +36,7 @@ def markdown_table(
     *,
     intervals: bool = True,
     differences: Differences | None = None,
+    headings: Mapping[str, str] | None = None,
 ) -> str:
     """Returns the table of scores as Markdown, aligned so that it also reads well as plain text.
 
@@ -43,8 +45,9 @@ def markdown_table(
         measures: Keys of the columns; by default every key that a model has, in order of appearance.
         intervals: Whether values come with their 95% intervals.
         differences: Marks with ``*`` what differs from the first model beyond chance, and says so below.
+        headings: What a column is called where it is not the demo's measure of that key.
     """
-    columns = _columns(models, measures)
+    columns = _columns(models, measures, headings or {})
     rows = [["model", *(_heading(column) for column in columns)]]
     rows += [
         [_in_markdown(model.name), *_values(model, columns, intervals, differences or {})]
@@ -72,9 +75,10 @@ def latex_table(
     *,
     intervals: bool = True,
     differences: Differences | None = None,
+    headings: Mapping[str, str] | None = None,
 ) -> str:
     """Returns the table of scores as a LaTeX tabular (package booktabs); arguments as for Markdown."""
-    columns = _columns(models, measures)
+    columns = _columns(models, measures, headings or {})
     lines = [
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
         r"\toprule",
@@ -94,9 +98,12 @@ def latex_table(
     return "\n".join([*lines, *([r"\par\smallskip " + _in_latex(note)] if note else [])]) + "\n"
 
 
-def _columns(models: Sequence[ModelScores], measures: Sequence[str] | None) -> list[Column]:
+def _columns(
+    models: Sequence[ModelScores], measures: Sequence[str] | None, headings: Mapping[str, str]
+) -> list[Column]:
     keys = measures if measures is not None else [key for model in models for key in model.scores]
-    return [column_for(key) for key in dict.fromkeys(keys)]
+    columns = [column_for(key) for key in dict.fromkeys(keys)]
+    return [replace(each, heading=headings.get(each.key, each.heading)) for each in columns]
 
 
 def _heading(column: Column) -> str:

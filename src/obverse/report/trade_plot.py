@@ -4,27 +4,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from obverse.report.axes import Plot, Scale, around, number, ticks, x_axis, y_axis
-from obverse.report.columns import COLUMNS, GUARD, OBEYING
+from obverse.report.columns import GUARD, OBEYING, Column
 from obverse.report.markup import Content, Markup, element
 from obverse.report.page_data import ModelScores, Score
 
 
-def trade_plot(models: Sequence[ModelScores], margin: float | None = None) -> Markup | None:
+@dataclass(frozen=True, slots=True)
+class Against:
+    """What is drawn against what: keys of the scores, and how each axis is called, times 100."""
+
+    across: str = OBEYING
+    across_name: str = "Obeying instructions, symmetric p-MRR"
+    up: str = GUARD
+    up_name: str = "Plain search, nDCG@10"
+
+
+OBEYING_AGAINST_PLAIN = Against()
+_HUNDRED = " \N{MULTIPLICATION SIGN} 100"
+
+
+def trade_plot(
+    models: Sequence[ModelScores],
+    margin: float | None = None,
+    *,
+    against: Against = OBEYING_AGAINST_PLAIN,
+    arrow: bool = True,
+) -> Markup | None:
     """Returns instruction following against plain retrieval: a point with interval bars for every model.
 
     Args:
-        models: The base first, the trained model last; an arrow leads from the one to the other.
+        models: The base first.
         margin: How much of plain retrieval may be lost; drawn as a line below the base.
+        against: Which measures are drawn.
+        arrow: Whether an arrow leads from the base to the last model, as from before training to after.
 
     Returns:
         The SVG, or None where no model has both values.
     """
     points = [
-        (model.name, model.scores[OBEYING], model.scores[GUARD])
+        (model.name, model.scores[against.across], model.scores[against.up])
         for model in models
-        if _has(model, OBEYING) and _has(model, GUARD)
+        if _has(model, against.across) and _has(model, against.up)
     ]
     if not points:
         return None
@@ -33,27 +56,21 @@ def trade_plot(models: Sequence[ModelScores], margin: float | None = None) -> Ma
     x = plot.x(*around([100 * v for _, score, _ in points for v in _ends(score)], 0.1))
     y = plot.y(*around([100 * v for v in floor + [e for p in points for e in _ends(p[2])]], 0.12))
     parts: list[Content] = [
-        y_axis(
-            plot, y, "Plain search, nDCG@10 \N{MULTIPLICATION SIGN} 100", ticks(y.low, y.high, 7)
-        ),
-        x_axis(
-            plot,
-            x,
-            "Obeying instructions, symmetric p-MRR \N{MULTIPLICATION SIGN} 100",
-            ticks(x.low, x.high),
-        ),
+        y_axis(plot, y, against.up_name + _HUNDRED, ticks(y.low, y.high, 7)),
+        x_axis(plot, x, against.across_name + _HUNDRED, ticks(x.low, x.high)),
     ]
     if floor and margin is not None:
         parts.append(_floor(plot, y(100 * floor[0]), margin))
-    if len(points) > 1:
+    if len(points) > 1 and arrow:
         parts.append(_arrow(_place(points[0], x, y), _place(points[-1], x, y)))
     for place, point in enumerate(points):
-        kind = "base" if place == 0 else "trained" if place == len(points) - 1 else "between"
+        last = arrow and place == len(points) - 1
+        kind = "base" if place == 0 else "trained" if last else "between"
         parts.append(_point(point, x, y, kind))
     parts.append(_names(points, x, y, plot))
-    title = "Obeying instructions against plain search: " + "; ".join(
-        f"{name} p-MRR {COLUMNS[OBEYING].score(a)}, plain nDCG@10 {COLUMNS[GUARD].score(b)}"
-        for name, a, b in points
+    shown = Column("", "", 100, 1)
+    title = f"{against.across_name} against {against.up_name}, both x 100: " + "; ".join(
+        f"{name} {shown.score(a)}, {shown.score(b)}" for name, a, b in points
     )
     return plot.drawn(title, parts)
 
