@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,18 +119,31 @@ def test_the_gate_names_each_breach_in_one_line(tmp_path: Path) -> None:
         '[p_mrr]\nmin = 0.5\nmax_drop = 0.01\nn_min = 31\n["guard_ndcg@10"]\nmin = 0.5\n[flip_rate]\nmin = 0\n'
     )
     thresholds = read_thresholds(path)
-    lines = breaches(result("now"), thresholds, result("before", 0.1))
+    now = result("now")
+    lines = breaches([now], thresholds, [result("before", 0.1)])
+    shown = "p_mrr: 0.3625 [0.2625, 0.4625] is"
     assert lines == [
-        "p_mrr: 0.3625 is below 0.5 (n=30)",
+        f"{shown} below 0.5 (n=30)",
         "p_mrr: the mean runs over 30 topics, fewer than 31",
-        "p_mrr: 0.3625 is 0.1000 below the baseline's 0.4625, allowed 0.01, paired p 0.0001",
+        f"{shown} 0.1000 below the baseline's 0.4625, allowed 0.01, paired p 0.0001 (n=30)",
         "flip_rate: no value (it was not measured)",
     ]
-    assert breaches(result("now"), {"p_mrr": {"min": 0.3}}) == []
+    assert breaches([now], {"p_mrr": {"min": 0.3}}) == []
     with pytest.raises(SettingError, match="--baseline"):
-        breaches(result("now"), {"p_mrr": {"max_drop": 0.1}})
-    for text in ('{"p_mrr": {"least": 1}}', '{"p_mrr": 0.4}', "[]"):
-        other = tmp_path / "gate.json"
-        other.write_text(text)
+        breaches([now], {"p_mrr": {"max_drop": 0.1}})
+    other = replace(result("before"), benchmark="lamps")
+    with pytest.raises(SettingError, match="measured on lamps, not on kettles"):
+        breaches([now], {"p_mrr": {"max_drop": 0.1}}, [other])
+    with pytest.raises(InputError, match="different rules: joining"):
+        breaches([now], {"p_mrr": {"max_drop": 0.1}}, [result("before", joining="paper")])
+    assert breaches([now, other], {"kettles/p_mrr": {"min": 0.4}, "cups/p_mrr": {"min": 0}}) == [
+        "kettles/p_mrr: 0.3625 [0.2625, 0.4625] is below 0.4 (n=30)",
+        "cups/p_mrr: no value (it was not measured)",
+    ]
+    with pytest.raises(SettingError, match="Write kettles/p_mrr"):
+        breaches([now, other], {"p_mrr": {"min": 0.4}})
+    for text in ('{"p_mrr": {"least": 1}}', '{"p_mrr": 0.4}', "[]", '{"p_mrr": {"min": 1e999}}'):
+        bad = tmp_path / "gate.json"
+        bad.write_text(text)
         with pytest.raises(InputError):
-            read_thresholds(other)
+            read_thresholds(bad)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from obverse.errors import ObverseError
+from obverse.measures.named import MEASURES, measure_named
 from obverse.measuring import Files, measure
 from obverse.trec import read_qrels, read_run
 
@@ -129,3 +130,35 @@ def test_the_command_prints_json_on_stdout_and_notes_on_stderr(tmp_path: Path) -
     assert "without results (1): p" in done.stderr
     bad = subprocess.run([*command, "--ties", "x"], cwd=tmp_path, capture_output=True, text=True)
     assert bad.returncode == 2 and len(bad.stderr.splitlines()) == 1
+
+
+def test_every_measure_is_listed_by_its_names_in_one_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "obverse", "list", "measures"], capture_output=True, text=True
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(MEASURES)
+    assert any(line.startswith("ndcg@K ") and " nDCG@10 " in line for line in lines)
+    assert str(measure_named("NDCG@5")) == "nDCG@5" and str(measure_named("p-mrr")) == "p-MRR"
+
+
+def test_flip_rate_and_symmetric_p_mrr_over_a_run_of_views(tmp_path: Path) -> None:
+    views = [
+        {"instruction": "x", "labels": {"a": "positive", "b": "instruction_negative"}},
+        {"instruction": "y", "labels": {"b": "positive", "a": "instruction_negative"}},
+    ]
+    row = json.dumps({"topic_id": "t", "query": "k", "views": views})
+    topics = put(tmp_path / "topics.jsonl", row + "\n")
+    run = put(tmp_path / "r", "t#0 Q0 a 1 1 x\nt#0 Q0 b 2 0 x\nt#1 Q0 b 1 1 x\nt#1 Q0 a 2 0 x\n")
+    assert measure("flip_rate", Files(run, topics=topics)).value == 1.0
+    assert measure("symmetric_p_mrr", Files(run, topics=topics)).value == 0.5
+    with pytest.raises(ObverseError, match="Give --topics FILE"):
+        measure("flip_rate", Files(run))
+
+
+def test_a_document_that_is_listed_twice_counts_once(tmp_path: Path) -> None:
+    old = put(tmp_path / "o", "q Q0 a 1 3 x\nq Q0 b 2 2 x\n")
+    new = put(tmp_path / "n", "q Q0 b 1 3 x\nq Q0 a 2 2 x\n")
+    changed = put(tmp_path / "c", '{"q": ["a", "a", "b"]}')
+    found = measure("p_mrr", Files(old, run_changed=new, changed=changed))
+    assert found.value == 0.0 and found.notes["changed_docs_listed_twice"] == ["q"]

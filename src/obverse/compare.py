@@ -87,7 +87,7 @@ def compare(results: Sequence[Result], *, seed: int = 0, resamples: int = 10_000
     """
     if not results:
         raise InputError("there is nothing to compare", fix="Name at least one result")
-    _refuse_different_rules(results)
+    refuse_different_rules(results)
     first = results[0].model
     tests: list[dict[str, Any]] = []
     for base in (r for r in results if r.model == first):
@@ -183,7 +183,8 @@ def _reasons(result: Result) -> list[str]:
     return reasons
 
 
-def _refuse_different_rules(results: Sequence[Result]) -> None:
+def refuse_different_rules(results: Sequence[Result]) -> None:
+    """Raises InputError if numbers on one benchmark were made by different rules (joining, scope, ties, ...)."""
     seen: dict[str, Result] = {}
     for result in results:
         first = seen.setdefault(result.benchmark, result)

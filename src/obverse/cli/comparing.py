@@ -149,7 +149,8 @@ def _write(texts: dict[str, str], out: Path) -> None:
 @app.command()
 def gate(
     result: Annotated[
-        Path, typer.Argument(help="A result folder of evaluate --out, or its scores.json.")
+        Path,
+        typer.Argument(help="A folder of evaluate --out, of one or several benchmarks."),
     ],
     thresholds: Annotated[Path, typer.Option(help="Bounds by measure, TOML or JSON.")],
     baseline: Annotated[
@@ -159,12 +160,11 @@ def gate(
 ) -> None:
     """Check a result against thresholds: exit status 1 and one line per breach."""
     from obverse.gate import breaches, read_thresholds
-    from obverse.results import read_result
 
     lines = breaches(
-        read_result(result),
+        _results(result),
         read_thresholds(thresholds),
-        read_result(baseline) if baseline is not None else None,
+        _results(baseline) if baseline is not None else [],
     )
     if json:
         print_json({"passed": not lines, "breaches": lines})
@@ -174,3 +174,9 @@ def gate(
         print("passed" if not lines else f"{len(lines)} breached", file=sys.stderr)
     if lines:
         raise typer.Exit(1)
+
+
+def _results(place: Path) -> list[Result]:
+    from obverse.results import read_result, result_folders
+
+    return [read_result(path) for path in result_folders(place) or [place]]

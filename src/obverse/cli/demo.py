@@ -71,13 +71,17 @@ def report(
 @app.command("list")
 def list_command(
     what: Annotated[
-        str, typer.Argument(help="methods, filters, benchmarks, formats, templates or recipes.")
+        str,
+        typer.Argument(
+            help="methods, filters, benchmarks, measures, formats, templates or recipes."
+        ),
     ],
 ) -> None:
     """List the names that other commands take."""
     from obverse.benchmarks.named import BENCHMARKS
     from obverse.filters import FILTERS
     from obverse.inputs import TEMPLATES
+    from obverse.measures.named import as_listed
     from obverse.read.formats import FORMATS
     from obverse.recipes.named import RECIPES
     from obverse.synthesis import METHODS
@@ -86,6 +90,7 @@ def list_command(
         "methods": METHODS,
         "filters": FILTERS,
         "benchmarks": BENCHMARKS,
+        "measures": as_listed(),
         "formats": FORMATS,
         "templates": TEMPLATES,
         "recipes": RECIPES,

@@ -51,11 +51,19 @@ MEASURES: dict[str, Kind] = {
         None,
         "share of topics where every instruction puts its own documents on top (ours)",
     ),
-    "infosearch_p_mrr": Kind("InfoSearch p-MRR", None, "the same without and with an instruction"),
-    "wise": Kind(
-        "WISE", None, "do relevant documents rise with the instruction and fall with its reverse?"
+    "infosearch_p_mrr": Kind(
+        "InfoSearch p-MRR",
+        None,
+        "p-MRR from no instruction to an instruction, over the whole corpus",
     ),
-    "sicr": Kind("SICR", None, "do they, strictly, by rank and by score?"),
+    "wise": Kind(
+        "WISE",
+        None,
+        "do relevant documents rise with the instruction and fall with its reverse? (InfoSearch)",
+    ),
+    "sicr": Kind(
+        "SICR", None, "share of them that do so strictly, by rank and by score (InfoSearch)"
+    ),
     "robustness": Kind(
         "Robustness", 10, "the worst instruction of each query, by nDCG (InstructIR)"
     ),
@@ -74,7 +82,19 @@ MEASURES: dict[str, Kind] = {
     "excluir": Kind("ExcluIR RR", None, "the excluded document stands below the wanted one"),
     "compliance": Kind("compliance", 10, "share of the first k that no list of violations names"),
 }
+
+
 _FORM = re.compile(r"([a-z_\-]+)(?:@(\d+))?")
+
+
+def as_listed() -> list[str]:
+    """Returns a line a measure: the name that is asked for, the name that is printed, what it says."""
+    asked = {name: f"{name}@K" if kind.cutoff else name for name, kind in MEASURES.items()}
+    rows = [
+        (asked[name], str(Measure(name, kind.cutoff)), kind.says) for name, kind in MEASURES.items()
+    ]
+    widths = [max(len(row[place]) for row in rows) for place in (0, 1)]
+    return [f"{a:{widths[0]}}  {b:{widths[1]}}  {says}" for a, b, says in rows]
 
 
 def measure_named(text: str) -> Measure:
