@@ -1,4 +1,4 @@
-"""Commands: synthesis."""
+"""Commands that make views with an LLM: synthesize, plan."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from obverse.cli import app
+from obverse.cli.runs import show
 from obverse.errors import SettingError
 
 Topics = Annotated[str, typer.Argument(help="Topics: JSON Lines or Parquet; - is stdin.")]
@@ -45,6 +46,13 @@ Timeout = Annotated[
 MaxStall = Annotated[
     float, typer.Option(help="Without a reply for so many seconds: end with exit status 75.")
 ]
+RequestsPerMinute = Annotated[
+    float | None, typer.Option(help="Requests in a minute, at most, over all endpoints.")
+]
+TokensPerMinute = Annotated[
+    float | None,
+    typer.Option(help="Tokens in a minute, read and written, at most, over all endpoints."),
+]
 Threads = Annotated[int, typer.Option(help="Threads of a local model.")]
 Prices = Annotated[str | None, typer.Option(help="Prices by model, TOML.")]
 Extra = Annotated[
@@ -54,7 +62,6 @@ Extra = Annotated[
 Run = Annotated[
     str | None, typer.Option(help="The run's folder with its journal; by default <out>.run.")
 ]
-RunFolder = Annotated[str, typer.Argument(help="The run's folder.")]
 Seed = Annotated[int, typer.Option(help="Draws depend on it, the method and the topic.")]
 MethodOptions = Annotated[
     list[str] | None, typer.Option(help="A parameter of the method, as key=value; repeatable.")
@@ -83,6 +90,8 @@ def synthesize(
     max_concurrency: MaxConcurrency = 512,
     timeout: Timeout = None,
     max_stall: MaxStall = 600.0,
+    requests_per_minute: RequestsPerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
     threads: Threads = 1,
     prices: Prices = None,
     max_cost: Annotated[
@@ -92,6 +101,9 @@ def synthesize(
     max_reject_rate: Annotated[
         float, typer.Option(help="End where a larger share of topics comes to nothing.")
     ] = 0.95,
+    target: Annotated[
+        int | None, typer.Option(help="So many new views are enough: stop asking then.")
+    ] = None,
     extra: Extra = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write the first prompts as JSON Lines and send none.")
@@ -104,6 +116,7 @@ def synthesize(
         return
     from obverse.llm.choosing import lane_named
     from obverse.synthesis.files import synthesize_file
+    from obverse.synthesis.methods import needs_llm
 
     if out == "-" and run is None:
         raise SettingError(
@@ -121,12 +134,15 @@ def synthesize(
         max_concurrency=max_concurrency,
         timeout=timeout,
         max_stall=max_stall,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
         threads=threads,
         prices=prices,
         max_cost=max_cost,
         extra=_pairs(extra, "--extra"),
+        needed=needs_llm(method),
     )
-    whole = synthesize_file(
+    status = synthesize_file(
         topics,
         out,
         method=method,
@@ -136,9 +152,10 @@ def synthesize(
         shard=_shard(shard),
         options=options,
         max_reject_rate=max_reject_rate,
+        target=target,
     )
-    if not whole:
-        raise typer.Exit(3)
+    if status:
+        raise typer.Exit(status)
 
 
 @app.command("plan")
@@ -198,78 +215,7 @@ def plan_command(
         seed=seed,
         options=_pairs(option, "--option"),
     )
-    _print(row, plan_table, as_json)
-
-
-@app.command("batch-import")
-def batch_import(
-    results: Annotated[list[str], typer.Argument(help="Result and error files of batches.")],
-    run: Annotated[str, typer.Option(help="The run that wrote the request files.")],
-) -> None:
-    """Read results of batch files into a run's journal, in whatever state they come back."""
-    from obverse.llm.batch_import import import_results
-    from obverse.log import say
-
-    say(f"batch-import: {import_results(results, run)}")
-
-
-@app.command("status")
-def status_command(
-    run: RunFolder,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")] = False,
-) -> None:
-    """Say how far a run is."""
-    from obverse.synthesis.reading import read_about, status_table
-
-    _print(read_about(run, "status.json"), status_table, as_json)
-
-
-@app.command("costs")
-def costs_command(
-    run: RunFolder,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")] = False,
-) -> None:
-    """Say what a run cost: by stage, per accepted view, and what came to nothing."""
-    from obverse.synthesis.reading import costs_table, read_about
-
-    _print(read_about(run, "costs.json"), costs_table, as_json)
-
-
-@app.command("rejects")
-def rejects_command(
-    run: RunFolder,
-    code: Annotated[str | None, typer.Option(help="Only those with this code.")] = None,
-    first: Annotated[int, typer.Option(help="So many at most.")] = 20,
-) -> None:
-    """Write unusable replies as JSON Lines: code, raw text, tokens."""
-    from obverse.files import write_json_lines
-    from obverse.synthesis.reading import rejects
-
-    write_json_lines("-", rejects(run, code=code, first=first))
-
-
-@app.command("fake-llm")
-def fake_llm(
-    port: Annotated[int, typer.Option(help="The port on 127.0.0.1; 0 takes a free one.")] = 0,
-    seconds: Annotated[float, typer.Option(help="How long a reply takes.")] = 0.05,
-    cap: Annotated[int | None, typer.Option(help="Requests at once; more get a 429.")] = None,
-    slots: Annotated[int | None, typer.Option(help="Requests worked on; more must wait.")] = None,
-    faults: Annotated[float, typer.Option(help="The share of replies with a fault.")] = 0.0,
-    kinds: Annotated[
-        str | None, typer.Option(help="Which faults, by commas; by default all.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Draws depend on it and the request.")] = 0,
-) -> None:
-    """Serve a fake LLM for dry runs: right in form, empty in meaning, and as faulty as you like."""
-    from obverse.llm.fake_endpoint import FAULTS, FakeEndpoint, serve_forever
-
-    chosen = tuple(kinds.split(",")) if kinds else FAULTS
-    if unknown := set(chosen) - set(FAULTS):
-        raise SettingError(f"unknown fault {min(unknown)!r}", fix=f"Use {', '.join(FAULTS)}")
-    fake = FakeEndpoint(
-        seconds=seconds, cap=cap, slots=slots, faults=faults, kinds=chosen, seed=seed
-    )
-    serve_forever(fake, port)
+    show(row, plan_table, as_json)
 
 
 def _write_prompts(topics: str, out: str, *, method: str, seed: int, options: Any) -> None:
@@ -281,12 +227,6 @@ def _write_prompts(topics: str, out: str, *, method: str, seed: int, options: An
         out, first_prompts(read_topics(topics), method=method, seed=seed, options=options)
     )
     say(f"synthesize: {count:,} prompts written, none sent")
-
-
-def _print(row: Any, table: Any, as_json: bool) -> None:
-    from obverse.files import to_json
-
-    print(to_json(row, indent=True).decode() if as_json else table(row))
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:

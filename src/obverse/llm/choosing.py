@@ -7,7 +7,7 @@ from typing import Any
 
 from obverse.errors import SettingError
 from obverse.llm.forms import Form
-from obverse.llm.lanes import Lane
+from obverse.llm.lanes import Lane, NoLLM
 from obverse.llm.money import Budget, price_of, read_prices
 
 
@@ -28,6 +28,9 @@ def lane_named(
     prices: str | None = None,
     max_cost: float | None = None,
     extra: Mapping[str, Any] | None = None,
+    requests_per_minute: float | None = None,
+    tokens_per_minute: float | None = None,
+    needed: bool = True,
 ) -> Lane:
     """Returns the one lane that is named: recorded replies, endpoints, a local model, or batch files.
 
@@ -47,11 +50,16 @@ def lane_named(
         prices: A TOML file with prices by model.
         max_cost: The most that may be spent.
         extra: Further fields of each request.
+        requests_per_minute: Requests in a minute, at most, over all endpoints.
+        tokens_per_minute: Tokens in a minute, at most, read and written.
+        needed: Whether there must be one; else none named is :class:`NoLLM`.
 
     Raises:
         SettingError: If not exactly one lane is named, or its model is missing.
     """
     chosen = [name for name, given in _named(replies, endpoint, local, batch).items() if given]
+    if not chosen and not needed:
+        return NoLLM()
     if len(chosen) != 1:
         raise SettingError(
             f"{' and '.join(chosen)} exclude each other" if chosen else "no LLM is named",
@@ -76,6 +84,7 @@ def lane_named(
         kind: Any = batch
         return BatchFiles(model, kind=kind, form=known, extra=extra, again=again)
     from obverse.llm.live import LLM
+    from obverse.llm.pace import Pace
 
     price = price_of(read_prices(prices), model) if prices is not None else None
     return LLM(
@@ -88,6 +97,7 @@ def lane_named(
         max_stall=max_stall,
         extra=extra,
         budget=Budget(max_cost, price),
+        pace=Pace(requests_per_minute, tokens_per_minute),
     )
 
 

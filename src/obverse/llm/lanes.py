@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from obverse.errors import ObverseError
+from obverse.errors import ObverseError, SettingError
 from obverse.llm.forms import Question
 from obverse.llm.journal import Journal
 from obverse.llm.reply import Reply
@@ -52,6 +52,7 @@ class Unfinished(ObverseError):
 
 
 COST_REACHED = "cost limit reached"
+NOT_THERE = "not in the journal"
 
 
 def raise_if_stopped(unfinished: Mapping[str, int]) -> None:
@@ -64,6 +65,41 @@ def raise_if_stopped(unfinished: Mapping[str, int]) -> None:
     if others:
         told = ", ".join(f"{reason}: {count:,} topics" for reason, count in others.items())
         raise Unfinished(f"not all topics are through ({told}); every reply is in the journal")
+
+
+class NoLLM:
+    """The lane of methods that ask nothing."""
+
+    name = "none"
+    model = ""
+    drain_seconds = 0.0
+
+    def body(self, question: Question, tags: Tags) -> dict[str, Any]:
+        """Returns nothing to send."""
+        return {}
+
+    async def open(self, journal: Journal) -> None:
+        """Does nothing."""
+
+    async def send(self, request: Request, journal: Journal) -> Reply:
+        """Never returns.
+
+        Raises:
+            SettingError: Always: the method asks after all.
+        """
+        raise SettingError(
+            f"the stage {request.tags.stage} asks an LLM, and none is named",
+            fix="Give one of --endpoint URL, --replies FILE, --local GGUF, --batch openai or vllm",
+        )
+
+    def stop(self, reason: str) -> None:
+        """Does nothing."""
+
+    async def close(self) -> None:
+        """Does nothing."""
+
+    def finish(self, unfinished: Mapping[str, int]) -> None:
+        """Does nothing."""
 
 
 class Lane(Protocol):

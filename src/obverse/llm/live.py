@@ -19,6 +19,7 @@ from obverse.llm.journal import Journal
 from obverse.llm.lanes import COST_REACHED, Failed, NotAsked, raise_if_stopped
 from obverse.llm.limiter import Limiter
 from obverse.llm.money import Budget
+from obverse.llm.pace import Pace, tokens_at_most
 from obverse.llm.pool import Endpoint, Pool
 from obverse.llm.reply import Reply, reply_from_response
 from obverse.llm.request import Request, Tags
@@ -46,6 +47,7 @@ class LLM:
         extra: Further fields of each request, such as ``{"top_p": 0.9}``; they are part of its key. None takes a
             field away, such as ``max_tokens`` where a server wants another one.
         budget: What may be spent.
+        pace: How many requests and tokens a minute may have.
         drain_seconds: How long a stopped run waits for what is in flight.
 
     Raises:
@@ -68,6 +70,7 @@ class LLM:
         extra: Mapping[str, Any] | None = None,
         budget: Budget | None = None,
         drain_seconds: float = 120.0,
+        pace: Pace | None = None,
     ) -> None:
         self.urls = [checked_url(one) for one in ([url] if isinstance(url, str) else url)]
         self.model = model
@@ -78,6 +81,7 @@ class LLM:
         self.extra = dict(extra or {})
         self.budget = budget or Budget()
         self.drain_seconds = drain_seconds
+        self.pace = pace or Pace()
         self._max_concurrency = max_concurrency
         self._api_key = os.environ.get(api_key_env)
         self._seconds_per_token = 0.05
@@ -101,6 +105,7 @@ class LLM:
         self._pool = Pool(
             [Endpoint(url, Limiter(cap=self._max_concurrency)) for url in self.urls],
             max_stall=self.max_stall,
+            pace=self.pace,
         )
         headers = {"Content-Type": "application/json"}
         if self._api_key:
@@ -128,8 +133,9 @@ class LLM:
         """
         assert self._pool is not None
         failures = tries = 0
+        tokens = tokens_at_most(request) if self.pace.counts_tokens else 0
         while True:
-            endpoint = await self._pool.place(request.order)
+            endpoint = await self._pool.place(request.order, tokens)
             if not self.budget.reserve(request):
                 self._pool.give_back(endpoint)
                 if self.budget.reserved:  # what is under way may cost less than its worst case
@@ -139,6 +145,7 @@ class LLM:
                 raise NotAsked(COST_REACHED)
             reply_or_code = await self._attempt(request, endpoint, journal, fresh=failures == 0)
             if isinstance(reply_or_code, Reply):
+                self.pace.used(tokens, reply_or_code.usage)
                 return reply_or_code
             if reply_or_code == "refused":
                 continue

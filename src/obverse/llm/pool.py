@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from obverse.errors import ObverseError
 from obverse.llm.lanes import NotAsked, Unfinished
 from obverse.llm.limiter import Breaker, Limiter
+from obverse.llm.pace import Pace
 
 
 @dataclass(slots=True, eq=False)
@@ -35,13 +36,15 @@ class Pool:
     Attributes:
         endpoints: The endpoints.
         max_stall: Without an answer for so many seconds, in spite of trying, the run ends.
+        pace: How many requests and tokens a minute may have, over all endpoints.
     """
 
     endpoints: Sequence[Endpoint]
     max_stall: float = 600.0
+    pace: Pace = field(default_factory=Pace)
     stopped: str | None = None
     broken: ObverseError | None = None
-    _waiting: list[tuple[int, int, asyncio.Future[Endpoint]]] = field(default_factory=list)
+    _waiting: list[tuple[int, int, int, asyncio.Future[Endpoint]]] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _last_answer: float = field(default_factory=time.monotonic)
     _failed_since: bool = False
@@ -49,8 +52,12 @@ class Pool:
     _timer_at: float = math.inf
     _halted: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def place(self, order: int) -> Endpoint:
+    async def place(self, order: int, tokens: int = 0) -> Endpoint:
         """Returns an endpoint with a free place, which is taken by then; waits for one, lower orders first.
+
+        Args:
+            order: Of the request.
+            tokens: What it may take at most, where tokens a minute are limited.
 
         Raises:
             NotAsked: If the run was stopped.
@@ -60,9 +67,10 @@ class Pool:
         now = time.monotonic()
         if not self._waiting and (free := self._free(now)) is not None:
             free.limiter.sent(now)
+            self.pace.sent(now, tokens)
             return free
         future: asyncio.Future[Endpoint] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (order, next(self._numbers), future))
+        heapq.heappush(self._waiting, (order, next(self._numbers), tokens, future))
         self._dispatch()
         return await future
 
@@ -138,11 +146,13 @@ class Pool:
     def _end(self) -> None:
         self._halted.set()
         waiting, self._waiting = self._waiting, []
-        for _, _, future in waiting:
+        for *_, future in waiting:
             if not future.done():
                 future.set_exception(self.broken or NotAsked(self.stopped or "stopped"))
 
     def _free(self, now: float) -> Endpoint | None:
+        if now < self.pace.ready_at:
+            return None
         if len(self.endpoints) == 1:
             only = self.endpoints[0]
             return only if only.limiter.may_send(now) else None
@@ -155,12 +165,14 @@ class Pool:
     def _dispatch(self) -> None:
         now = time.monotonic()
         while self._waiting and (free := self._free(now)) is not None:
-            _, _, future = heapq.heappop(self._waiting)
+            _, _, tokens, future = heapq.heappop(self._waiting)
             if not future.done():
                 free.limiter.sent(now)
+                self.pace.sent(now, tokens)
                 future.set_result(free)
         if self._waiting:
-            self._wake_at(min(e.limiter.paused_until for e in self.endpoints), now)
+            pauses = min(e.limiter.paused_until for e in self.endpoints)
+            self._wake_at(max(pauses, self.pace.ready_at), now)
 
     def _wake_at(self, when: float, now: float) -> None:
         """Looks again when the first pause is over; answers wake it anyway."""

@@ -2,7 +2,8 @@
 
 The file holds JSON Lines, plain or compressed: ``{"method", "stage", "topic_id", "reply"}``, and where needed
 ``sample`` (which time the stage is asked for this topic, from 0), ``repair`` (true for the reply to the one repair
-turn), ``finish_reason`` and ``model``.
+turn), ``finish_reason``, ``model``, and ``documents``: the ids of the topic's documents in the order in which the
+reply numbers them, which is compared with the topic.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class _Recorded:
     text: str
     finish_reason: str | None
     digest: str
+    documents: tuple[str, ...] | None = None
 
 
 class RecordedReplies:
@@ -76,6 +78,20 @@ class RecordedReplies:
         recorded = self._replies.get(tags)
         body = chat_body(question, model=self.model, form=Form.TAGS)
         return body | {"recorded": recorded.digest if recorded else None}
+
+    def documents(self, tags: Tags) -> tuple[str, ...] | None:
+        """Returns the ids of the documents that a reply is about, where the file says so."""
+        recorded = self._replies.get(tags)
+        return recorded.documents if recorded else None
+
+    @property
+    def holds(self) -> str:
+        """What there are replies for, for people: methods with their stages, and a topic."""
+        stages: dict[str, set[str]] = {}
+        for tags in self._replies:
+            stages.setdefault(tags.method, set()).add(tags.stage)
+        told = "; ".join(f"{name} ({', '.join(sorted(stages[name]))})" for name in sorted(stages))
+        return f"{told}, for topics such as {next(iter(self._replies)).topic_id!r}"
 
     async def open(self, journal: Journal) -> None:
         """Forgets an earlier stop."""
@@ -126,5 +142,16 @@ def _parse(row: Any, where: str) -> tuple[Tags, _Recorded, str | None]:
         row.get("sample") or 0,
         row.get("repair") or False,
     )
+    documents = row.get("documents")
+    if documents is not None and not (
+        isinstance(documents, list) and all(isinstance(one, str) for one in documents)
+    ):
+        raise InputError(
+            "documents is no list of strings",
+            where=where,
+            fix="Give the ids in their order, or none",
+        )
     digest = hashlib.sha256(row["reply"].encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return tags, _Recorded(row["reply"], row.get("finish_reason"), digest), row.get("model")
+    about = None if documents is None else tuple(documents)
+    recorded = _Recorded(row["reply"], row.get("finish_reason"), digest, about)
+    return tags, recorded, row.get("model")

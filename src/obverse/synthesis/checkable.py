@@ -10,7 +10,7 @@ from obverse.sampling import rng_for
 from obverse.stages import Drops, Stage
 from obverse.synthesis.condition_wording import say_condition
 from obverse.synthesis.conditions import KINDS, Condition, satisfies, telling_apart
-from obverse.synthesis.dialogue import Skip, Views
+from obverse.synthesis.dialogue import Skip, Views, asks_nothing
 from obverse.synthesis.documents import candidates, plain_positive, show
 
 QUOTAS: dict[str, float] = {
@@ -23,6 +23,7 @@ QUOTAS: dict[str, float] = {
 _CONTRARY = 0.35
 
 
+@asks_nothing
 def checkable(topic: Topic, rng: Random, pairs: int = 1) -> Views:
     """Returns dual views whose conditions a program proves: one that keeps the positive, one that turns it round.
 

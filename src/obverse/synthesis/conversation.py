@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -81,8 +82,17 @@ async def converse(
     asker: Asker,
     *,
     order: int = 0,
+    recorded_documents: Callable[[Tags], Sequence[str] | None] | None = None,
 ) -> Outcome:
     """Returns what a dialogue makes of a topic.
+
+    Args:
+        topic: The topic.
+        method: The method's name.
+        dialogue: What it does.
+        asker: Where questions go.
+        order: Of the topic in its run.
+        recorded_documents: Says which documents a recorded reply is about, by their ids in the order of their numbers.
 
     Raises:
         ObverseError: If the whole run must end.
@@ -95,6 +105,8 @@ async def converse(
             tags = Tags(method, prompt.stage, topic.topic_id, times[prompt.stage])
             times[prompt.stage] += 1
             try:
+                if recorded_documents is not None:
+                    _check_documents(topic, recorded_documents(tags))
                 answer = await _answer(prompt, tags, asker, order, outcome.attempts)
             except (Rejected, Failed) as problem:
                 rejected = Rejected(problem.code, problem.detail)
@@ -117,6 +129,22 @@ async def converse(
     finally:
         dialogue.close()
     return outcome
+
+
+def _check_documents(topic: Topic, recorded: Sequence[str] | None) -> None:
+    """A recorded reply speaks of documents by their numbers: in another topic, or another order, it means others.
+
+    Raises:
+        Rejected: With the code ``other-documents``.
+    """
+    ids = [doc.doc_id for doc in topic.docs]
+    if recorded is None or ids[: len(recorded)] == list(recorded):
+        return
+    for number, then in enumerate(recorded, start=1):
+        now = ids[number - 1] if number <= len(ids) else None
+        if now != then:
+            told = "is missing" if now is None else f"is {now!r} in the topic"
+            raise Rejected("other-documents", f"document {number}, {then!r} in the replies, {told}")
 
 
 async def _answer(
@@ -189,7 +217,7 @@ def _take(outcome: Outcome, made: list[View] | Topic, method: str, model: str) -
     used = {
         attempt.tags.stage: attempt.key[:16] for attempt in outcome.attempts if not attempt.code
     }
-    origin: dict[str, Any] = {"method": method, "model": model}
+    origin: dict[str, Any] = {"method": method, **({"model": model} if model else {})}
     if used:
         origin["replies"] = used
     fresh = set(map(id, new))

@@ -21,6 +21,15 @@ A = TypeVar("A", bound=BaseModel)
 T = TypeVar("T")
 
 
+M = TypeVar("M", bound=Callable[..., Any])
+
+
+def asks_nothing(method: M) -> M:
+    """Marks a method that needs no LLM; used as a decorator."""
+    method.needs_llm = False  # type: ignore[attr-defined]
+    return method
+
+
 class Skip(Exception):
     """Ends a method for a topic with a fixed reason phrase: there is nothing to make here."""
 

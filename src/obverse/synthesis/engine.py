@@ -6,9 +6,10 @@ alone, so a second run over a full journal asks for nothing and gives the same b
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from obverse.llm.costs import Costs
 from obverse.llm.journal import Fsync, Journal
 from obverse.llm.lanes import Lane
 from obverse.llm.money import Budget
+from obverse.llm.request import Tags
 from obverse.log import say
 from obverse.records import Topic
 from obverse.sampling import rng_for, seed_for
@@ -30,6 +32,7 @@ from obverse.synthesis.progress import Progress
 from obverse.synthesis.window import LoopThread, Window
 
 ENOUGH_TO_JUDGE = 100
+FEW = 20
 KEPT = 8
 """Finished topics that wait for an earlier one, in multiples of those under way."""
 
@@ -48,6 +51,7 @@ def synthesize(
     fsync: Fsync = "interval",
     max_reject_rate: float = 0.95,
     total: int | None = None,
+    target: int | None = None,
 ) -> Iterator[Topic]:
     """Yields the topics with the views that a method makes, in the order they came.
 
@@ -69,6 +73,8 @@ def synthesize(
         max_reject_rate: Where more than this share of a hundred topics or more comes to nothing because replies are
             unusable, the run ends: something is wrong that money does not mend. Not for recorded replies.
         total: How many topics there are, for the time that is left.
+        target: So many new views are enough: the topics end with the one that brings them, and no more are asked
+            about than are likely to be needed.
 
     Raises:
         SettingError: If the method is unknown, another run writes to the same journal, or too much is rejected.
@@ -82,7 +88,7 @@ def synthesize(
         budget = getattr(llm, "budget", None) or Budget()
         about = {"method": name, "model": llm.model, "lane": llm.name, "shard": where}
         progress = Progress(Path(run_dir), Asker(llm, journal), Costs(budget.price), about, total)
-        run = _Run(name, function, progress, seed, drops, max_reject_rate)
+        run = _Run(name, function, progress, seed, drops, max_reject_rate, target)
         try:
             with progress:
                 loop.result(llm.open(journal))
@@ -122,6 +128,7 @@ class _Run:
     seed: int
     drops: Drops
     max_reject_rate: float
+    target: int | None = None
     unfinished: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
     rejects: list[dict[str, Any]] = field(default_factory=list)
@@ -138,11 +145,13 @@ class _Run:
             for order, topic in enumerate(topics):
                 window.give(self.one(topic, order))
                 self.progress.came += 1
-                while window.unfinished >= open_topics or len(window) >= KEPT * open_topics:
+                yield from self.taken(window)
+                while not self.enough and self.full(window, open_topics):
                     window.wait()
                     yield from self.taken(window)
-                yield from self.taken(window)
-            while len(window):
+                if self.enough:
+                    break
+            while len(window) and not self.enough:
                 window.wait()
                 yield from self.taken(window)
         finally:
@@ -152,10 +161,35 @@ class _Run:
     def taken(self, window: Window[Outcome]) -> Iterator[Topic]:
         for outcome in window.ready():
             yield from self.take(outcome)
+            if self.enough:
+                return
+
+    @property
+    def enough(self) -> bool:
+        """Whether the target is reached."""
+        return self.target is not None and self.progress.costs.accepted_views >= self.target
+
+    def full(self, window: Window[Outcome], open_topics: int) -> bool:
+        """Whether no further topic is begun yet; near the target only about so many as it takes are under way."""
+        if self.target is None:
+            return window.unfinished >= open_topics or len(window) >= KEPT * open_topics
+        views, through = self.progress.costs.accepted_views, self.progress.through
+        each = max(views, 1) / max(through, 1) if through >= FEW else 1.0
+        return len(window) >= min(open_topics, math.ceil((self.target - views) / each))
 
     async def one(self, topic: Topic, order: int) -> Outcome:
         dialogue = self.function(topic, rng_for(self.seed, self.method, topic.topic_id))
-        return await converse(topic, self.method, dialogue, self.asker, order=order)
+        return await converse(
+            topic, self.method, dialogue, self.asker, order=order, recorded_documents=self.documents
+        )
+
+    @property
+    def documents(self) -> Callable[[Tags], Sequence[str] | None] | None:
+        """What recorded replies say they are about."""
+        found: Callable[[Tags], Sequence[str] | None] | None = getattr(
+            self.asker.lane, "documents", None
+        )
+        return found
 
     def take(self, outcome: Outcome) -> Iterator[Topic]:
         self.progress.take(outcome)

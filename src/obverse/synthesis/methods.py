@@ -50,6 +50,15 @@ def load_method(
     return method, _filled(function, method, options or {})
 
 
+def needs_llm(method: str | Method) -> bool:
+    """Returns whether a method asks an LLM at all.
+
+    Raises:
+        SettingError: If there is no such method.
+    """
+    return bool(getattr(load_method(method)[1], "needs_llm", True))
+
+
 def _filled(function: Method, name: str, options: Mapping[str, Any]) -> Method:
     if not options:
         return function

@@ -71,6 +71,8 @@ class Progress:
             self.state = "unfinished"
         else:
             self.state = "done"
+        if self.only_reads:
+            return
         write_json(self.file("status.json"), self.row())
         lost = waste(self.asker.journal.records(), self.used, self.costs.price)
         write_json(self.file("costs.json"), {**self.costs.row(), "waste": lost})
@@ -100,6 +102,11 @@ class Progress:
         shard = self.about.get("shard", "0")
         stem, _, suffix = name.partition(".")
         return self.run_dir / (name if shard == "0" else f"{stem}.{shard}.{suffix}")
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether an earlier run is read again, whose status and costs stand."""
+        return bool(self.about.get("lane") == "journal")
 
     @property
     def through(self) -> int:
@@ -183,7 +190,8 @@ class Progress:
                 with contextlib.suppress(
                     RuntimeError
                 ):  # a count changed its size while it was read
-                    write_json(self.file("status.json"), self.row())
+                    if not self.only_reads:
+                        write_json(self.file("status.json"), self.row())
                     show(self.line())
 
 
