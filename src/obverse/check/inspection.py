@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from obverse.check.languages import language
-from obverse.check.schema import SchemaWatch, note_duplicate_keys
+from obverse.check.schema import RepeatedRows, SchemaWatch, note_repeated_keys
 from obverse.identity import normalised, same_text_rule, text_uid
 from obverse.read.documents import full_text
 from obverse.read.faults import Example, Findings
-from obverse.records import Label, Topic, View
+from obverse.records import Doc, Label, Topic, View
 
 _FILTER_WORDS = re.compile(
     r"(?i)\b(?:under|below|less than|cheaper than|up to|max(?:imum)?)\s*[$€£]?\s*\d"
@@ -27,6 +27,12 @@ _NULL_WORDS = frozenset({"nan", "null", "none", "undefined", "n/a", "<na>", "nil
 _LONG_QUERY = 2_000
 _NEAR = 0.9
 """Share of common words from which two texts are nearly the same."""
+
+_APART = (1 - _NEAR) / (1 + _NEAR) + 1e-9
+"""Texts that share that much differ in at most this part of all their words, counted in both."""
+
+_NEGATIVES = (Label.NEGATIVE, Label.INSTRUCTION_NEGATIVE)
+Outline = tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -53,10 +59,11 @@ class Inspection:
     leaks: dict[int, str] = field(default_factory=dict)
     leak_code: str = "benchmark_leak"
     leaked_documents: bool = True
-    _rows: dict[int, int] = field(default_factory=dict)
+    _repeated: RepeatedRows = field(default_factory=RepeatedRows)
     _schema: SchemaWatch = field(default_factory=SchemaWatch)
     _texts: dict[int, str] = field(default_factory=dict)
     _ids: dict[str, int] = field(default_factory=dict)
+    _outlines: dict[str, Outline] = field(default_factory=dict)
     _zeros: dict[str, tuple[str, Example]] = field(default_factory=dict)
     _languages: dict[str, Counter[str]] = field(default_factory=dict)
     _strays: dict[str, dict[str, list[Example]]] = field(default_factory=dict)
@@ -65,23 +72,19 @@ class Inspection:
     _filter_count: int = 0
     _queries: int = 0
 
-    def row(self, line: int, row: dict[str, Any]) -> None:
+    def rows(self, lines: Sequence[int], rows: list[dict[str, Any]]) -> None:
         """Follows the shape of rows."""
-        self._schema.row(line, row, self.findings)
+        self._schema.rows(lines, rows, self.findings)
 
-    def raw(self, line: int, raw: bytes, row: Any) -> None:
+    def raws(self, lines: Sequence[int], raws: Sequence[bytes], rows: list[dict[str, Any]]) -> None:
         """Looks for keys and rows that stand twice."""
-        mark = hash(raw)
-        if mark in self._rows:
-            self.findings.note("duplicate_row", line, None, f"the same as line {self._rows[mark]}")
-        self._rows.setdefault(mark, line)
-        note_duplicate_keys(line, raw, row, self.findings)
+        self._repeated.add(lines, raws, self.findings)
+        note_repeated_keys(lines, raws, rows, self.findings)
 
-    def document(self, doc_id: str, title: str, text: str, line: int, field: str) -> None:
+    def document(self, doc_id: str, title: str, text: str, line: int, field: str, uid: int) -> None:
         """Looks at a document's id, language, length and copies."""
         self._id(doc_id, line, field)
         whole = f"{title} {text}" if title else text
-        uid = text_uid(whole)
         if self._ids.setdefault(doc_id, uid) != uid:
             self.findings.note(
                 "id_with_two_texts", line, field, f"document {doc_id!r} has another text before"
@@ -91,7 +94,8 @@ class Inspection:
             self.findings.note(
                 "duplicate_document", line, field, f"{doc_id!r} has the text of {other!r}"
             )
-        if whole.strip().lower() in _NULL_WORDS:
+        self._outlines[doc_id] = outline(whole)
+        if len(whole) < 20 and whole.strip().lower() in _NULL_WORDS:
             self.findings.note("null_word", line, field, f"document {doc_id!r} is {whole!r}")
         self._language("document", whole, doc_id, line, field)
         self._tokens(whole, f"document {doc_id!r}", line, field)
@@ -110,7 +114,7 @@ class Inspection:
             self.findings.note("null_word", line, "query", f"the query is {topic.query!r}")
         if len(topic.query) > _LONG_QUERY:
             self.findings.note("huge_query", line, "query", f"has {len(topic.query):,} characters")
-        found = self.leaks.get(text_uid(topic.query))
+        found = self.leaks.get(text_uid(topic.query)) if self.leaks else None
         if found is not None:
             self.findings.note(self.leak_code, line, "query", f"{topic.query[:60]!r} is in {found}")
         if topic.docs and len(topic.docs) < self.limits.min_candidates:
@@ -120,16 +124,19 @@ class Inspection:
                 None,
                 f"topic {topic.topic_id!r} has {len(topic.docs)}, asked for {self.limits.min_candidates}",
             )
-        texts = {doc.doc_id: full_text(doc) for doc in topic.docs}
-        self._contradictions(topic.views, texts, line)
+        docs = {doc.doc_id: doc for doc in topic.docs}
+        if len(topic.views) > 1:
+            self._contradictions(topic.views, line)
         for number, view in enumerate(topic.views):
             field = f"views[{number}].instruction" if len(topic.views) > 1 else "instruction"
-            self._twins(view, texts, line)
+            if docs:
+                self._twins(view, docs, line)
             if not view.is_plain:
-                self._instruction(topic, view, texts, line, field)
+                self._instruction(topic, view, docs, line, field)
 
     def close(self) -> None:
         """Notes what only the whole shows: strays in language, ids that differ by zeros, advice."""
+        self._repeated.close(self.findings)
         for zeros, example in self._zeros.values():
             bare = zeros.lstrip("0") or "0"
             if bare in self._ids:
@@ -187,41 +194,49 @@ class Inspection:
                 f"{name} has {tokens:,} tokens, {tokens - limit:,} beyond {limit:,}",
             )
 
-    def _twins(self, view: View, texts: dict[str, str], line: int) -> None:
+    def _twins(self, view: View, docs: dict[str, Doc], line: int) -> None:
         """Negatives with a positive's text, exactly or nearly."""
-        if not texts:
-            return
-        positives = [(doc_id, _words(texts[doc_id])) for doc_id in view.positives]
-        for negative in view.negatives:
-            uid = self._ids.get(negative)
-            words = texts[negative].lower().split()
-            for positive, other in positives:
-                if uid is not None and uid == self._ids.get(positive):
-                    rule = same_text_rule(texts[negative], texts[positive])
-                    if rule:
-                        self.findings.note(
-                            "same_text_two_ids",
-                            line,
-                            None,
-                            f"negative {negative!r} is the text of positive {positive!r} (same by: {rule})",
-                        )
+        outlines = self._outlines
+        positives = [(doc_id, *outlines[doc_id]) for doc_id in view.positives]
+        for negative, label in view.labels.items():
+            if label not in _NEGATIVES:
+                continue
+            bits, size = outlines[negative]
+            for positive, other, other_size in positives:
+                if (bits ^ other).bit_count() <= _APART * (size + other_size):
+                    found = self._twin(docs[negative], docs[positive], line)
+                    if found:
                         break
-                shared = _shared(words, other)
-                if shared >= _NEAR:
-                    self.findings.note(
-                        "near_duplicate",
-                        line,
-                        None,
-                        f"negative {negative!r} shares {shared:.0%} of its words with positive {positive!r}",
-                    )
-                    break
 
-    def _contradictions(self, views: Iterable[View], texts: dict[str, str], line: int) -> None:
-        said: dict[tuple[str, str], Label] = {}
+    def _twin(self, negative: Doc, positive: Doc, line: int) -> bool:
+        """Looks at two documents that may be the same, or nearly; notes it and returns True where they are."""
+        one, other = full_text(negative), full_text(positive)
+        rule = same_text_rule(one, other)
+        if rule:
+            self.findings.note(
+                "same_text_two_ids",
+                line,
+                None,
+                f"negative {negative.doc_id!r} is the text of positive {positive.doc_id!r} (same by: {rule})",
+            )
+            return True
+        words, others = frozenset(one.lower().split()), frozenset(other.lower().split())
+        shared = len(words & others) / max(1, len(words | others))
+        if shared >= _NEAR:
+            self.findings.note(
+                "near_duplicate",
+                line,
+                None,
+                f"negative {negative.doc_id!r} shares {shared:.0%} of its words with positive {positive.doc_id!r}",
+            )
+        return shared >= _NEAR
+
+    def _contradictions(self, views: Iterable[View], line: int) -> None:
+        said: dict[str, dict[str, Label]] = {}
         for view in views:
+            known = said.setdefault(normalised(view.instruction), {})
             for doc_id, label in view.labels.items():
-                key = (normalised(view.instruction), doc_id)
-                before = said.setdefault(key, label)
+                before = known.setdefault(doc_id, label)
                 if before != label and Label.POSITIVE in (before, label):
                     self.findings.note(
                         "contradictory_labels",
@@ -231,7 +246,7 @@ class Inspection:
                     )
 
     def _instruction(
-        self, topic: Topic, view: View, texts: dict[str, str], line: int, field: str
+        self, topic: Topic, view: View, docs: dict[str, Doc], line: int, field: str
     ) -> None:
         self._instructed += 1
         instruction = normalised(view.instruction)
@@ -246,7 +261,7 @@ class Inspection:
         if not runs:
             return
         for doc_id in view.positives:
-            text = normalised(texts.get(doc_id, ""))
+            text = normalised(full_text(docs[doc_id])) if doc_id in docs else ""
             copied = next((run for run in runs if run in text), None)
             if copied is not None:
                 self.findings.note(
@@ -271,17 +286,13 @@ class Inspection:
                 )
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.lower().split())
+def outline(text: str) -> Outline:
+    """Returns a set of bits for the words of a text, and how many different words there are.
 
-
-def _shared(words: list[str], others: frozenset[str]) -> float:
-    """Returns the share of common words; a few words are looked up first, which settles most pairs."""
-    size = len(words)
-    if not size or not others:
-        return 0.0
-    sample = words[:: max(1, size // 8)][:8]
-    if sum(word in others for word in sample) < 0.6 * len(sample):
-        return 0.0
-    own = frozenset(words)
-    return len(own & others) / len(own | others)
+    Two texts that differ in n words differ in at most n bits.
+    """
+    words = set(text.lower().split())
+    bits = 0
+    for word in words:
+        bits |= 1 << (hash(word) & 255)
+    return bits, len(words)

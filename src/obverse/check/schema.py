@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from array import array
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
-from obverse.files import may_repeat_keys, repeated_keys
+import numpy as np
+
+from obverse.files import key_count, may_repeat_keys, repeated_keys
 from obverse.read.faults import Findings
 
 
@@ -18,8 +23,31 @@ class SchemaWatch:
         self._counts: dict[str, int] = {}
         self._types: dict[str, dict[str, int]] = {}
 
-    def row(self, line: int, row: dict[str, Any], findings: Findings) -> None:
+    def rows(self, lines: Sequence[int], rows: list[dict[str, Any]], findings: Findings) -> None:
         """Notes new keys and new types where they first appear."""
+        if not self._as_before(rows):
+            for line, row in zip(lines, rows, strict=True):
+                self._row(line, row, findings)
+        else:
+            self._rows += len(rows)
+
+    def _as_before(self, rows: list[dict[str, Any]]) -> bool:
+        """Whether rows of one set of keys bring no type that was not seen before."""
+        keys = tuple(rows[0])
+        if set(map(tuple, rows)) != {keys}:
+            return False
+        for key in keys:
+            column = list(map(itemgetter(key), rows))
+            kinds = set(map(type, column))
+            if not kinds.isdisjoint((list, dict)):
+                names = set(map(type_name, column))
+            else:
+                names = {_SCALARS.get(kind, "?") for kind in kinds}
+            if not names <= {None, *self._types.get(key, ())}:
+                return False
+        return True
+
+    def _row(self, line: int, row: dict[str, Any], findings: Findings) -> None:
         self._rows += 1
         for key, value in row.items():
             if key not in self._first:
@@ -40,6 +68,15 @@ class SchemaWatch:
                 before, where = next(iter(types.items()))
                 findings.note("type_drift", line, key, f"is {kind} here, {before} in line {where}")
             types[kind] = line
+
+
+_SCALARS: dict[type, str | None] = {
+    type(None): None,
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+}
 
 
 def type_name(value: Any) -> str | None:
@@ -73,10 +110,45 @@ _ITEMS = {
 }
 
 
-def note_duplicate_keys(line: int, raw: bytes, row: Any, findings: Findings) -> None:
-    """Notes a key that stands twice in one object: parsers keep the last and say nothing."""
-    if not may_repeat_keys(raw, row):
+class RepeatedRows:
+    """Finds lines that stand twice in a file; 12 bytes are kept of each."""
+
+    def __init__(self) -> None:
+        self._marks, self._lines = array("q"), array("i")
+        self._file = ""
+
+    def add(self, lines: Sequence[int], raws: Sequence[bytes], findings: Findings) -> None:
+        """Takes lines; those of another file are compared among themselves."""
+        if findings.file != self._file:
+            self.close(findings)
+            self._file = findings.file
+        self._marks.extend(map(hash, raws))
+        self._lines.extend(lines)
+
+    def close(self, findings: Findings) -> None:
+        """Notes the lines that were seen before."""
+        marks = np.frombuffer(self._marks, dtype=np.int64)
+        _, first, each = np.unique(marks, return_index=True, return_inverse=True)
+        again = np.flatnonzero(first[each] != np.arange(len(marks)))
+        file, findings.file = findings.file, self._file
+        for at in again.tolist():
+            before = self._lines[int(first[each[at]])]
+            findings.note("duplicate_row", self._lines[at], None, f"the same as line {before}")
+        findings.file = file
+        self._marks, self._lines = array("q"), array("i")
+
+
+def note_repeated_keys(
+    lines: Sequence[int], raws: Sequence[bytes], rows: list[dict[str, Any]], findings: Findings
+) -> None:
+    """Notes keys that stand twice in one object: parsers keep the last and say nothing."""
+    whole = b"\n".join(raws)
+    flat = whole.count(b"{") == len(rows)
+    keys = sum(map(len, rows)) if flat else sum(map(key_count, rows))
+    if whole.count(b'":') - whole.count(b'\\":') == keys:
         return
-    with contextlib.suppress(ValueError):
-        for key, message in repeated_keys(raw):
-            findings.note("duplicate_key", line, key, message)
+    for line, raw, row in zip(lines, raws, rows, strict=True):
+        if may_repeat_keys(raw, row):
+            with contextlib.suppress(ValueError):
+                for key, message in repeated_keys(raw):
+                    findings.note("duplicate_key", line, key, message)

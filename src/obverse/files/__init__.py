@@ -15,9 +15,9 @@ from obverse.files.json_text import (
     write_json,
     write_json_lines,
 )
-from obverse.files.lines import BOM, LineFacts, read_lines
+from obverse.files.lines import BOM, LineFacts, read_line_blocks, read_lines
 from obverse.files.opening import open_bytes
-from obverse.files.repeated_keys import may_repeat_keys, repeated_keys
+from obverse.files.repeated_keys import key_count, may_repeat_keys, repeated_keys
 from obverse.files.topic_tables import parquet
 from obverse.files.topics import read_topics, topic_rows, write_topics
 from obverse.files.whole import whole_file
@@ -27,6 +27,7 @@ __all__ = [
     "LineFacts",
     "digest",
     "in_folder",
+    "key_count",
     "made_file",
     "may_repeat_keys",
     "open_bytes",
@@ -35,6 +36,7 @@ __all__ = [
     "read_corpus",
     "read_json",
     "read_json_lines",
+    "read_line_blocks",
     "read_lines",
     "read_topics",
     "repeated_keys",

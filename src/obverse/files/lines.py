@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -65,6 +65,33 @@ def read_lines(
                     facts.skipped(number)
                 else:
                     yield number, line
+
+
+def read_line_blocks(
+    path: str | os.PathLike[str], facts: LineFacts | None = None
+) -> Iterator[tuple[Sequence[int], list[bytes]]]:
+    """Yields ``(line numbers, lines)`` of about a megabyte, as :func:`read_lines` yields them one by one.
+
+    Lines of white space alone may be left in.
+    """
+    facts = LineFacts() if facts is None else facts
+    number = 0
+    with open_bytes(path) as stream:
+        for lines, odd in _blocks(stream):
+            numbers: Sequence[int] = range(number + 1, number + 1 + len(lines))
+            number += len(lines)
+            if odd:
+                lines = [
+                    _cleaned(raw, n, facts, path) for n, raw in zip(numbers, lines, strict=True)
+                ]
+            if b"" in lines:
+                for n, line in zip(numbers, lines, strict=True):
+                    if not line:
+                        facts.skipped(n)
+                numbers = [n for n, line in zip(numbers, lines, strict=True) if line]
+                lines = [line for line in lines if line]
+            if lines:
+                yield numbers, lines
 
 
 def _blocks(stream: IO[bytes]) -> Iterator[tuple[list[bytes], bool]]:

@@ -14,9 +14,11 @@ from typing import Any
 
 from obverse.errors import InputError
 from obverse.read.faults import Findings
-from obverse.read.gathering import INSTRUCTION_NEGATIVE, NEGATIVE, POSITIVE, Gathering
+from obverse.read.gathering import Gathering
+from obverse.read.json_rows import Row
+from obverse.read.judgements import INSTRUCTION_NEGATIVE, NEGATIVE, POSITIVE
 from obverse.read.passages import passages, string_id
-from obverse.read.rows import Row, parquet_rows
+from obverse.read.rows import parquet_rows
 from obverse.records import Topic
 
 
@@ -79,7 +81,7 @@ def _judge(
     kind = POSITIVE if relevance > 0 else NEGATIVE
     if row.get("INSTRUCTION_NEGATIVE"):
         kind = INSTRUCTION_NEGATIVE
-    gathering.judge(gathering.view(topic, instruction), numbers[doc_key], kind, line)
+    gathering.judgements.add(gathering.view(topic, instruction), numbers[doc_key], kind, line)
 
 
 def _rows(path: Path, findings: Findings) -> Iterator[tuple[int, Row]]:

@@ -12,14 +12,20 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from obverse.read.faults import Findings
-from obverse.read.gathering import (
+from obverse.read.judgements import (
     CLICKED,
     NEGATIVE,
     NO_POSITION,
     POSITIVE,
-    SHOWN,
-    Judgements,
+    Labels,
+    Mask,
+    Numbers,
+    Part,
+    grouped,
+    grouped_runs,
 )
 
 
@@ -43,12 +49,11 @@ class ClickRule:
 
 
 @dataclass(slots=True)
-class RuleJudge:
-    """Applies a rule to one view's judgements, and counts what every rule would have kept."""
+class Judging:
+    """Applies a rule to judgements, and counts what every rule would have kept."""
 
     rule: ClickRule
     findings: Findings
-    plain: bool = False
     queries: int = 0
     shown: int = 0
     clicked: int = 0
@@ -56,69 +61,54 @@ class RuleJudge:
     with_negatives: Counter[str] = field(default_factory=Counter)
     negatives: Counter[str] = field(default_factory=Counter)
 
-    def __call__(self, found: Judgements) -> dict[int, int]:
-        if self.plain and CLICKED in found.kinds:
-            return self._everything(found)
-        return self._by_rule(found)
-
-    def _everything(self, found: Judgements) -> dict[int, int]:
-        """The rule ``all`` without limits and positions, as most logs without ranks are read."""
-        kinds: dict[int, int] = {}
-        for doc, kind in zip(found.docs, found.kinds, strict=True):
-            if kind == CLICKED:
-                kinds[doc] = POSITIVE
-            else:
-                kinds.setdefault(doc, NEGATIVE)
-        positive = sum(kinds.values())
-        negative = len(kinds) - positive
-        self.queries += 1
-        self.clicked += positive
-        self.shown += found.kinds.count(SHOWN)
-        for name in ("all", "in force"):
-            self.with_negatives[name] += negative > 0
-            self.negatives[name] += negative
-        return kinds
-
-    def _by_rule(self, found: Judgements) -> dict[int, int]:
-        clicked = dict.fromkeys(
-            doc for doc, kind in zip(found.docs, found.kinds, strict=True) if kind == CLICKED
-        )
-        if not clicked:
-            return {}
-        self.queries += 1
+    def __call__(self, part: Part) -> Labels:
+        """Returns the labels of every view with a click: the clicked documents, then the negatives."""
+        views = grouped_runs(part.views)
+        docs = grouped(part.views, part.docs)
+        click = part.kinds == CLICKED
+        answered = views.any(click)
+        here = answered[views.each]
+        clicked = docs.first_of(click)
+        passed_over = ~click & here & ~docs.any(click)[docs.each]
+        placed = part.positions != NO_POSITION
+        above = placed & (part.positions < _last_clicks(part, click))
+        self.queries += int(answered.sum())
         self.clicked += len(clicked)
-        last = _last_clicks(found)
-        everything: Counter[int] = Counter()
-        examined: Counter[int] = Counter()
-        chosen: Counter[int] = Counter()
-        limit, strict = self.rule.max_position, self.rule.name == "examined"
-        for doc, kind, line, position, session in zip(
-            found.docs, found.kinds, found.lines, found.positions, found.sessions, strict=True
-        ):
-            placed = position != NO_POSITION
-            self.positions |= placed
-            if kind == CLICKED:
-                continue
-            self.shown += 1
-            if doc in clicked:
-                continue
-            everything[doc] += 1
-            if strict and not placed:
-                self.findings.note(
-                    "rule_without_positions", line, "position", "no position: no negative"
-                )
-            above = placed and position < last.get(session, NO_POSITION)
-            if above:
-                examined[doc] += 1
-            if (above or not strict) and (limit is None or (placed and position <= limit)):
-                chosen[doc] += 1
+        self.shown += int((~click & here).sum())
+        self.positions |= bool(placed[here].any())
+        chosen = passed_over
+        if self.rule.name == "examined":
+            self._note_unplaced(part, passed_over & ~placed)
+            chosen = passed_over & above
+        if self.rule.max_position is not None:
+            chosen = chosen & placed & (part.positions <= self.rule.max_position)
         if self.rule.min_impressions > 1:
-            least = self.rule.min_impressions
-            chosen = Counter({doc: times for doc, times in chosen.items() if times >= least})
-        for name, counts in (("all", everything), ("examined", examined), ("in force", chosen)):
-            self.with_negatives[name] += bool(counts)
-            self.negatives[name] += len(counts)
-        return dict.fromkeys(clicked, POSITIVE) | dict.fromkeys(chosen, NEGATIVE)
+            often = docs.count(chosen) >= self.rule.min_impressions
+            chosen = chosen & often[docs.each]
+        negatives = docs.first_of(chosen)
+        for name, rows in (
+            ("all", docs.first_of(passed_over)),
+            ("examined", docs.first_of(passed_over & above)),
+            ("in force", negatives),
+        ):
+            self.with_negatives[name] += len(np.unique(part.views[rows]))
+            self.negatives[name] += len(rows)
+        rows = np.concatenate([clicked, negatives])
+        kinds = np.repeat([POSITIVE, NEGATIVE], [len(clicked), len(negatives)])
+        order = np.argsort(views.each[rows], kind="stable")
+        rows = rows[order]
+        return Labels(
+            part.topics[rows], part.views[rows], part.docs[rows], kinds[order], part.lines[rows]
+        )
+
+    def _note_unplaced(self, part: Part, rows: Mask) -> None:
+        for at in np.flatnonzero(rows).tolist():
+            self.findings.note(
+                "rule_without_positions",
+                int(part.lines[at]),
+                "position",
+                "no position: no negative",
+            )
 
     def table(self) -> list[str]:
         """Returns lines that say how many queries and negatives each rule keeps."""
@@ -140,20 +130,9 @@ class RuleJudge:
         return [*lines, f"in force: {limits}"]
 
 
-def kept_by_rule(rule: ClickRule, findings: Findings, *, positions: bool = True) -> RuleJudge:
-    """Returns the function that judges a click log's views by a rule.
-
-    Args:
-        positions: Whether the log has any.
-    """
-    plain = not positions and rule == ClickRule("all")
-    return RuleJudge(rule, findings, plain)
-
-
-def _last_clicks(found: Judgements) -> dict[int, int]:
-    """The position of each session's last click; rows of one session may stand in any order."""
-    last: dict[int, int] = {}
-    for kind, position, session in zip(found.kinds, found.positions, found.sessions, strict=True):
-        if kind == CLICKED and position > last.get(session, NO_POSITION):
-            last[session] = position
-    return last
+def _last_clicks(part: Part, click: Mask) -> Numbers:
+    """Returns for each judgement the position of its session's last click; a session's rows stand in any order."""
+    sessions = grouped(part.views, part.sessions)
+    last = np.full(len(sessions.first), NO_POSITION, dtype=np.int64)
+    np.maximum.at(last, sessions.each[click], part.positions[click])
+    return last[sessions.each]

@@ -12,14 +12,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from obverse.errors import SettingError
-from obverse.read.click_rules import ClickRule, kept_by_rule
+from obverse.read.click_rules import ClickRule, Judging
 from obverse.read.faults import Findings
-from obverse.read.flat_rows import FlatRows
-from obverse.read.gathering import CLICKED, NO_POSITION, SHOWN, Gathering
+from obverse.read.flat_rows import FlatRows, Numbering
+from obverse.read.gathering import Gathering
+from obverse.read.json_rows import Row
+from obverse.read.judgements import CLICKED, NO_POSITION, SHOWN
 from obverse.read.passages import ID_KEYS, TEXT_KEYS, passages
 from obverse.read.query_rows import ID_KEYS as QUERY_ID_KEYS
 from obverse.read.query_rows import QUERY_KEYS, instruction_of, query_of, start_row
-from obverse.read.rows import rows
+from obverse.read.rows import row_blocks
 from obverse.records import Topic
 
 CLICKED_KEYS = ("clicked", "clicks", "positives", "positive", "pos")
@@ -72,32 +74,34 @@ def read_clicks(
     if merge not in ("query_id", "query"):
         raise SettingError(f"cannot merge by {merge!r}", fix="Use query_id or query")
     gathering = Gathering(findings, "clicks")
-    sessions: dict[Any, int] = {}
-    flat = FlatRows(gathering, _FLAT_NAMES, sessions)
-    for line, row in rows(path, findings, columns=columns, quoting=quoting):
-        if flat.add(line, row):
-            continue
+    sessions = Numbering()
+
+    def long_way(line: int, row: Row) -> None:
         topic = start_row(gathering, line, row, by_query=merge == "query")
         if topic is None:
-            continue
+            return
         view = gathering.view(topic, instruction_of(row, line, findings))
         session = row.get("session_id")
         stamp = row.get("timestamp", row.get("time"))
         if stamp is not None and stamp != "":
             _note_time(gathering, topic, stamp, line)
-        number = 0 if session is None else sessions.setdefault(session, len(sessions) + 1)
+        number = 0 if session is None else sessions[session]
         _add_row(gathering, topic, view, number, line, row)
+
+    flat = FlatRows(gathering, _FLAT_NAMES, sessions, long_way)
+    for block in row_blocks(path, findings, columns=columns, quoting=quoting):
+        flat.take(block)
     decided = _decide(rule, gathering, max_position, min_impressions)
     gathering.origin = decided.origin
-    judge = kept_by_rule(decided, findings, positions=gathering.has_positions)
-    yield from gathering.topics(judge, clicks=True)
-    findings.said.extend(judge.table())
+    judging = Judging(decided, findings)
+    yield from gathering.topics(judging, clicks=True)
+    findings.said.extend(judging.table())
 
 
 def _decide(
     rule: str, gathering: Gathering, max_position: int | None, min_impressions: int
 ) -> ClickRule:
-    positions = gathering.has_positions
+    positions = gathering.judgements.has_positions
     said = gathering.findings.said
     if not positions and (rule == "examined" or max_position is not None):
         what = "the examined rule" if rule == "examined" else "--max-position"
@@ -153,7 +157,7 @@ def _add_lists(
     for passage, item in clicked:
         number = documents.number(passage, line, clicked_key or "clicked")
         taken.add(number)
-        gathering.judge(view, number, CLICKED, line, _position(item, line, findings), line)
+        gathering.judgements.add(view, number, CLICKED, line, _position(item, line, findings), line)
     gathering.negative_field = shown_key or "shown"
     if shown_key is None:
         return
@@ -163,7 +167,7 @@ def _add_lists(
         if number in taken:
             findings.note("positive_among_negatives", line, shown_key, f"document {passage[0]!r}")
             continue
-        gathering.judge(view, number, SHOWN, line, _position(item, line, findings), line)
+        gathering.judgements.add(view, number, SHOWN, line, _position(item, line, findings), line)
 
 
 def _resolved(clicked: Any, shown: Any) -> Any:
@@ -201,7 +205,7 @@ def _add_impressions(
         any_click = any_click or clicked
         number = gathering.documents.number(passage, line, key)
         position = _position(item, line, findings)
-        gathering.judge(view, number, CLICKED if clicked else SHOWN, line, position, line)
+        gathering.judgements.add(view, number, CLICKED if clicked else SHOWN, line, position, line)
     if not any_click:
         gathering.because(topic, f"{reason} positive" if reason else "no positive")
 
@@ -221,7 +225,9 @@ def _add_flat(
     for passage, _ in found:
         number = gathering.documents.number(passage, line, "text")
         position = _position(row, line, findings)
-        gathering.judge(view, number, CLICKED if clicked else SHOWN, line, position, session)
+        gathering.judgements.add(
+            view, number, CLICKED if clicked else SHOWN, line, position, session
+        )
     if reason and clicked:
         gathering.because(topic, f"{reason} positive")
 
@@ -266,7 +272,7 @@ def _note_time(gathering: Gathering, topic: int, stamp: Any, line: int) -> None:
     if time is None:
         gathering.findings.note("bad_time", line, "timestamp", f"{stamp!r:.40} is no time")
     else:
-        gathering.seen(topic, time)
+        gathering.seen([topic], [time])
 
 
 def seconds(stamp: Any) -> float | None:

@@ -6,11 +6,24 @@ import mmap
 import tempfile
 import weakref
 from array import array
+from collections.abc import Callable
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.identity import text_uid
 from obverse.read.faults import Findings
-from obverse.read.passages import Passage
+from obverse.read.passages import Passage, names_of
 from obverse.records import Doc
+
+KEPT = 256 << 20
+"""Bytes of documents that are kept once they were made: topics name the same ones again and again."""
+
+_DOC_SIZE = 200
+_NOTHING = (None, None, None)
 
 HUGE = 32_000
 """Characters beyond which a document is reported: about 8,000 tokens, more than encoders read."""
@@ -23,13 +36,15 @@ class Documents:
         self._findings = findings
         self._file = tempfile.TemporaryFile()  # noqa: SIM115
         weakref.finalize(self, self._file.close)
-        self._numbers: dict[str, int] = {}
+        self.numbers: dict[Any, int] = {}
+        self.marks = array("q")
         self._ids: list[str] = []
-        self._hashes = array("q")
         self._uids = array("q")
         self._starts = array("q", [0])
         self._title_sizes = array("i")
         self._view: mmap.mmap | None = None
+        self._made: dict[int, Doc] = {}
+        self._made_size = 0
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -37,19 +52,44 @@ class Documents:
     def number(self, passage: Passage, line: int, field: str) -> int:
         """Returns the document's number; a second text under one id becomes a document of its own."""
         doc_id, title, text = passage
-        mark = hash((title, text)) if title else hash(text)
-        found = self._numbers.get(doc_id)
+        mark = mark_of(title, text)
+        found = self.numbers.get(doc_id)
         if found is None:
             return self._add(passage, mark, line, field)
-        if self._hashes[found] == mark:
+        if self.marks[found] == mark:
             return found
         return self._second_text(passage, mark, line, field)
+
+    def known(self, items: list[Any]) -> list[int]:
+        """Returns the number of each item that is an object with the id and text of a document seen before, else -1.
+
+        What was looked at once, and found in order, need not be looked at again.
+        """
+        found: list[int] = []
+        keys: tuple[str, ...] = ()
+        values: Callable[[dict[str, Any]], tuple[Any, ...]] | None = None
+        titled = False
+        numbers, marks = self.numbers.get, self.marks
+        for item in items:
+            if type(item) is not dict:
+                found.append(-1)
+                continue
+            if tuple(item) != keys:
+                keys = tuple(item)
+                values, titled = _getter(keys)
+            doc_id, text, title = values(item) if values else _NOTHING
+            fits = type(doc_id) is type(text) is str and (not titled or type(title) is str)
+            number = numbers(doc_id, -1) if fits else -1
+            if number >= 0 and marks[number] != (mark_of(title, text) if titled else hash(text)):
+                number = -1
+            found.append(number)
+        return found
 
     def _second_text(self, passage: Passage, mark: int, line: int, field: str) -> int:
         doc_id, title, text = passage
         for turn in range(2, 1_000_000):
             other = f"{doc_id}#{turn}"
-            found = self._numbers.get(other)
+            found = self.numbers.get(other)
             if found is None:
                 self._findings.note(
                     "id_with_two_texts",
@@ -58,60 +98,79 @@ class Documents:
                     f"document {doc_id!r} has another text before; this one is called {other!r}",
                 )
                 return self._add((other, title, text), mark, line, field)
-            if self._hashes[found] == mark:
+            if self.marks[found] == mark:
                 return found
         raise AssertionError("unreachable")
 
     def _add(self, passage: Passage, mark: int, line: int, field: str) -> int:
         doc_id, title, text = passage
         number = len(self._ids)
-        self._numbers[doc_id] = number
+        self.numbers[doc_id] = number
         self._ids.append(doc_id)
-        self._hashes.append(mark)
+        self.marks.append(mark)
         whole = (title + text).encode("utf-8", "surrogatepass")
         self._file.write(whole)
-        self._uids.append(0)
+        uid = text_uid(f"{title} {text}" if title else text)
+        self._uids.append(uid)
         self._title_sizes.append(len(title))
         if len(text) > HUGE:
             note_huge(self._findings, doc_id, len(text), line, field)
         self._starts.append(self._starts[-1] + len(whole))
         if self._findings.inspector is not None:
-            self._findings.inspector.document(doc_id, title, text, line, field)
+            self._findings.inspector.document(doc_id, title, text, line, field, uid)
         return number
 
     def doc(self, number: int) -> Doc:
-        """Returns a document. Once one was read, no more are added."""
+        """Returns a document; the same object again while it is kept. Once one was read, no more are added."""
+        made = self._made.get(number)
+        if made is not None:
+            return made
         if self._view is None:
             self._file.flush()
             self._view = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
-        start = self._starts[number]
-        text = str(self._view[start : self._starts[number + 1]], "utf-8", "surrogatepass")
+        start, end = self._starts[number], self._starts[number + 1]
+        text = str(self._view[start:end], "utf-8", "surrogatepass")
         cut = self._title_sizes[number]
-        return Doc(self._ids[number], text[cut:], text[:cut])
+        made = (
+            Doc(self._ids[number], text[cut:], text[:cut]) if cut else Doc(self._ids[number], text)
+        )
+        self._made_size += end - start + _DOC_SIZE
+        if self._made_size > KEPT:
+            self._made.clear()
+            self._made_size = end - start
+        self._made[number] = made
+        return made
 
-    def uid(self, number: int, doc: Doc) -> int:
-        """Returns the content hash of a document, worked out once."""
-        uid = self._uids[number]
-        if not uid:
-            uid = self._uids[number] = text_uid(full_text(doc))
-        return uid
+    def twins(self) -> NDArray[np.int32]:
+        """Returns for each document the number of the first one with the same text, as compared, ``[n]``."""
+        _, first, each = np.unique(
+            np.frombuffer(self._uids, dtype=np.int64), return_index=True, return_inverse=True
+        )
+        return np.asarray(first[each], dtype=np.int32)
 
     def doc_id(self, number: int) -> str:
         return self._ids[number]
 
 
+@lru_cache(maxsize=10_000)
+def _getter(
+    keys: tuple[str, ...],
+) -> tuple[Callable[[dict[str, Any]], tuple[Any, ...]] | None, bool]:
+    """Returns what gets id, text and title of an object with these keys, and whether there is a title."""
+    doc_id, text, title = names_of(keys)
+    if not doc_id or not text:
+        return None, False
+    return itemgetter(doc_id, text, title or text), bool(title)
+
+
+def mark_of(title: str, text: str) -> int:
+    """Returns what tells documents of one id apart within this process."""
+    return hash((title, text)) if title else hash(text)
+
+
 def full_text(doc: Doc) -> str:
     """Returns title and text as one string, as documents are compared."""
     return f"{doc.title} {doc.text}" if doc.title else doc.text
-
-
-def first_word(doc: Doc) -> str | None:
-    """The first word as compared: texts that differ in it are not the same. None where case is not so simple."""
-    text = f"{doc.title} {doc.text[:80]}" if doc.title else doc.text
-    if not text.isascii():
-        return None
-    words = text.split(None, 1)
-    return words[0].lower() if words else None
 
 
 def note_huge(

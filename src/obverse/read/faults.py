@@ -6,6 +6,7 @@ Readers and ``obverse check`` report to one :class:`Findings`, so that a fault h
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -165,14 +166,14 @@ class Example:
 class Inspector(Protocol):
     """Looks closer than reading needs; ``obverse check`` hands one to the readers."""
 
-    def row(self, line: int, row: dict[str, Any]) -> None:
-        """Sees each row as it stands in the file."""
+    def rows(self, lines: Sequence[int], rows: list[dict[str, Any]]) -> None:
+        """Sees rows as the reader gets them."""
 
-    def raw(self, line: int, raw: bytes, row: Any) -> None:
-        """Sees each line of a JSON Lines file beside its value."""
+    def raws(self, lines: Sequence[int], raws: Sequence[bytes], rows: list[dict[str, Any]]) -> None:
+        """Sees lines of a JSON Lines file beside their objects."""
 
-    def document(self, doc_id: str, title: str, text: str, line: int, field: str) -> None:
-        """Sees each distinct document once."""
+    def document(self, doc_id: str, title: str, text: str, line: int, field: str, uid: int) -> None:
+        """Sees each distinct document once, with its content hash."""
 
     def topic(self, topic: Topic, line: int) -> None:
         """Sees each topic that was made."""

@@ -1,36 +1,44 @@
-"""Flat impressions at speed: rows that are all in order take a short way, the others the long one.
+"""Flat impressions at speed: blocks of rows that are all in order go column by column, the others the long way.
 
 What the long way decides, the short way must decide alike; a test reads the same log both ways.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from obverse.read.gathering import CLICKED, NO_POSITION, SHOWN, Gathering
+import numpy as np
+
+from obverse.read.documents import mark_of
+from obverse.read.gathering import Gathering
+from obverse.read.json_rows import Block, Row
+from obverse.read.judgements import CLICKED, NO_POSITION, SHOWN
 from obverse.read.passages import is_blank
 
-Names = tuple[str, ...]
 _MARK = "\ufeff"
+_TYPES: dict[str, set[type]] = {
+    "query": {str},
+    "doc_id": {str},
+    "text": {str},
+    "title": {str},
+    "clicked": {bool, int},
+    "position": {int},
+    "session": {str, int, type(None)},
+    "time": {int, type(None)},
+    "instruction": {str, type(None)},
+}
+_NEEDED = ("query", "doc_id", "text", "clicked")
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Where a row has what; None where it has no such column.
+class Numbering(dict[Any, int]):
+    """Gives each new key the next number, from 1."""
 
-    Attributes:
-        values: Gets query, id, text and clicked at once.
-    """
-
-    values: Callable[[dict[str, Any]], tuple[Any, ...]]
-    title: str | None
-    position: str | None
-    session: str | None
-    time: str | None
-    others: tuple[str, ...]
+    def __missing__(self, key: Any) -> int:
+        number = self[key] = len(self) + 1
+        return number
 
 
 @dataclass(slots=True)
@@ -40,86 +48,117 @@ class FlatRows:
     Attributes:
         names: The names that each column may have, by role, in the order in which they count.
         sessions: The numbers of sessions, shared with the long way.
+        long_way: Adds a row that needs a closer look.
     """
 
     gathering: Gathering
-    names: dict[str, Names]
-    sessions: dict[Any, int]
-    _plans: dict[tuple[str, ...], Columns | None] = field(default_factory=dict)
-    _topics: dict[str, int] = field(default_factory=dict)
-    _views: dict[int, int] = field(default_factory=dict)
+    names: dict[str, tuple[str, ...]]
+    sessions: Numbering
+    long_way: Callable[[int, Row], None]
+    _places: dict[Any, tuple[int, int]] = field(default_factory=dict)
 
-    def add(self, line: int, row: dict[str, Any]) -> bool:
-        """Adds the row and returns True, or returns False and leaves it to the long way."""
-        keys = tuple(row)
-        try:
-            plan = self._plans[keys]
-        except KeyError:
-            plan = self._plans[keys] = self._plan(keys)
-        if plan is None:
-            return False
-        query, doc_id, text, clicked = plan.values(row)
-        if not (type(query) is type(doc_id) is type(text) is str and query and doc_id and text):
-            return False
-        if query[0] == _MARK or text[0] == _MARK or is_blank(query) or is_blank(text):
-            return False
-        title = row[plan.title] if plan.title else ""
-        position = row[plan.position] if plan.position else NO_POSITION
-        time = row[plan.time] if plan.time else None
-        if (
-            type(title) is not str
-            or type(clicked) not in (bool, int)
-            or type(position) is not int
-            or position < (0 if plan.position else NO_POSITION)
-            or type(time) not in (int, type(None))
-            or any(row[other] is not None for other in plan.others)
-        ):
-            return False
-        self._judge(line, query, (doc_id, title, text), clicked > 0, position, time, plan, row)
-        return True
-
-    def _judge(
-        self,
-        line: int,
-        query: str,
-        passage: tuple[str, str, str],
-        clicked: bool,
-        position: int,
-        time: int | None,
-        plan: Columns,
-        row: dict[str, Any],
-    ) -> None:
-        gathering = self.gathering
-        gathering.findings.rows += 1
-        topic = self._topics.get(query)
-        if topic is None:
-            topic = self._topics[query] = gathering.topic_of_query(query, line)
-            self._views[topic] = gathering.view(topic, "")
-        else:
-            gathering.another_row(topic)
-        session = 0
-        if plan.session is not None:
-            name = row[plan.session]
-            if name is not None:
-                session = self.sessions.setdefault(name, len(self.sessions) + 1)
-        if time is not None:
-            gathering.seen(topic, time / 1000 if abs(time) > 1e11 else float(time))
-        doc = gathering.documents.number(passage, line, "text")
-        kind = CLICKED if clicked else SHOWN
-        gathering.judge(self._views[topic], doc, kind, line, position, session)
-
-    def _plan(self, keys: tuple[str, ...]) -> Columns | None:
-        """Returns the columns of rows with these keys, or None where they are not plainly flat."""
-        first: dict[str, str | None] = {
-            role: next((name for name in names if name in keys), None)
-            for role, names in self.names.items()
-        }
-        needed = [first[role] for role in ("query", "doc_id", "text", "clicked")]
-        if None in needed or first["lists"] or first["topic_id"] or needed[0] == needed[2]:
-            return None
-        others = tuple(name for name in ("instruction",) if name in keys)
-        self.gathering.positive_field = needed[3] or ""
-        values = itemgetter(*[str(name) for name in needed])
-        return Columns(
-            values, first["title"], first["position"], first["session"], first["time"], others
+    def take(self, block: Block) -> None:
+        """Adds the rows of a block."""
+        columns = self._columns(block.rows)
+        if columns is None:
+            for line, row in block.each(self.gathering.findings):
+                self.long_way(line, row)
+            return
+        queries, ids, texts = columns["query"], columns["doc_id"], columns["text"]
+        keys = (
+            zip(queries, columns["instruction"], strict=True)
+            if "instruction" in columns
+            else queries
         )
+        titles = columns.get("title")
+        marks = list(map(mark_of, titles, texts)) if titles else list(map(hash, texts))
+        documents = self.gathering.documents
+        known, stored, places = documents.numbers.get, documents.marks, self._places.get
+        topics: list[int] = []
+        views: list[int] = []
+        docs: list[int] = []
+        start = 0
+        for at, (key, doc_id, mark) in enumerate(zip(keys, ids, marks, strict=True)):
+            place, doc = places(key), known(doc_id, -1)
+            if place is None or doc < 0 or stored[doc] != mark:
+                passage = (doc_id, titles[at] if titles else "", texts[at])
+                if not _is_fine(queries[at], passage):
+                    self._add(block.lines[start:at], columns, slice(start, at), topics, views, docs)
+                    topics, views, docs, start = [], [], [], at + 1
+                    self.gathering.findings.raw = block.raws[at] if block.raws else b""
+                    self.long_way(block.lines[at], block.rows[at])
+                    continue
+                place = place or self._place(key, block.lines[at])
+                doc = documents.number(passage, block.lines[at], "text")
+            topics.append(place[0])
+            views.append(place[1])
+            docs.append(doc)
+        self._add(block.lines[start:], columns, slice(start, None), topics, views, docs)
+
+    def _columns(self, rows: list[Row]) -> dict[str, tuple[Any, ...]] | None:
+        """Returns the columns by role, or None where the rows are not plainly flat or some value needs a look."""
+        keys = tuple(rows[0])
+        named = {
+            role: name
+            for role, names in self.names.items()
+            if (name := next((name for name in names if name in keys), None)) is not None
+        }
+        if "instruction" in keys:
+            named["instruction"] = "instruction"
+        if (
+            not all(role in named for role in _NEEDED)
+            or named.keys() & {"lists", "topic_id"}
+            or named["query"] == named["text"]
+            or set(map(tuple, rows)) != {keys}
+        ):
+            return None
+        values = map(itemgetter(*named.values()), rows)
+        columns = dict(zip(named, zip(*values, strict=True), strict=True))
+        if not all(set(map(type, column)) <= _TYPES[role] for role, column in columns.items()):
+            return None
+        if min(columns.get("position", (0,))) < 0:
+            return None
+        self.gathering.positive_field = named["clicked"]
+        return columns
+
+    def _place(self, key: Any, line: int) -> tuple[int, int]:
+        query, instruction = key if type(key) is tuple else (key, "")
+        topic = self.gathering.topic_of_query(query, line)
+        self.gathering.more_rows([topic], -1)  # counted with all others of the block
+        view = self.gathering.view(topic, (instruction or "").strip() and instruction)
+        self._places[key] = topic, view
+        return topic, view
+
+    def _add(
+        self,
+        lines: Sequence[int],
+        columns: dict[str, tuple[Any, ...]],
+        rows: slice,
+        topics: list[int],
+        views: list[int],
+        docs: list[int],
+    ) -> None:
+        gathering, count = self.gathering, len(docs)
+        if not count:
+            return
+        gathering.findings.rows += count
+        gathering.more_rows(topics)
+        kinds = [CLICKED if value > 0 else SHOWN for value in columns["clicked"][rows]]
+        positions = columns["position"][rows] if "position" in columns else [NO_POSITION] * count
+        sessions = [0] * count
+        if "session" in columns:
+            numbers = self.sessions
+            sessions = [0 if name is None else numbers[name] for name in columns["session"][rows]]
+        gathering.judgements.add_rows(views, docs, kinds, lines, positions, sessions)
+        if "time" in columns:
+            times = np.asarray(columns["time"][rows], dtype=np.float64)  # NaN for None
+            times = np.where(abs(times) > 1e11, times / 1000, times)
+            there = ~np.isnan(times)
+            gathering.seen(np.asarray(topics)[there], times[there])
+
+
+def _is_fine(query: str, passage: tuple[str, str, str]) -> bool:
+    doc_id, _, text = passage
+    if not (query and doc_id and text) or query[0] == _MARK or text[0] == _MARK:
+        return False
+    return not (is_blank(query) or is_blank(text))

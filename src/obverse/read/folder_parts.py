@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from obverse.read.faults import Findings
-from obverse.read.gathering import NEGATIVE, POSITIVE, Gathering
+from obverse.read.gathering import Gathering
+from obverse.read.judgements import NEGATIVE, POSITIVE
 from obverse.read.passages import Passage
 from obverse.read.qrels import Judgement
 from obverse.records import Topic
@@ -68,4 +69,4 @@ class Parts:
             gathering.because(topic, "judged documents are not in the corpus")
             return
         kind = POSITIVE if grade > 0 else NEGATIVE
-        gathering.judge(gathering.view(topic, instruction), number, kind, line)
+        gathering.judgements.add(gathering.view(topic, instruction), number, kind, line)

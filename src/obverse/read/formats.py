@@ -13,7 +13,7 @@ from obverse.read import hugging_face, ir_data
 from obverse.read.faults import Findings
 from obverse.read.passages import ID_KEYS, TEXT_KEYS
 from obverse.read.query_rows import QUERY_KEYS
-from obverse.read.rows import renamed, rows
+from obverse.read.rows import rows
 
 FORMATS: dict[str, str] = {
     "topics": "obverse.read.topics:read_topic_rows",
@@ -96,7 +96,7 @@ def first_row(name: str, columns: dict[str, str] | None) -> dict[str, Any]:
         with open_bytes(name) as stream:
             if not stream.read(1):
                 raise NoRows("is empty", where=name, fix="Give a file with rows")
-    found = next(renamed(rows(name, scratch), columns or {}, scratch), None)
+    found = next(rows(name, scratch, columns=columns), None)
     if found is None:
         said = next(iter(scratch.examples.values()), None)
         what = said[0].message if said else "holds no row"

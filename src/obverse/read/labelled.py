@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from obverse.read.gathering import POSITIVE, Gathering
-from obverse.read.passages import passages
+from obverse.read.gathering import Gathering
+from obverse.read.judgements import POSITIVE
+from obverse.read.passages import passage_of, passages
 
 
 def add_labelled(
@@ -27,7 +28,6 @@ def add_labelled(
         fields: ``(field, kind)`` pairs.
         bare: Whether strings are the format's own way.
     """
-    findings = gathering.findings
     reason: str | None = None
     positives: set[int] = set()
     for field, kind in fields:
@@ -35,16 +35,45 @@ def add_labelled(
             gathering.positive_field = field
         else:
             gathering.negative_field = field
-        found, why = passages(row.get(field), field, line, findings, bare=bare)
+        numbers, why = _numbers(gathering, row.get(field), field, line, bare)
         if kind == POSITIVE:
             reason = reason or why
-        for passage, _ in found:
-            number = gathering.documents.number(passage, line, field)
-            if kind == POSITIVE:
-                positives.add(number)
-            elif number in positives:
-                findings.note("positive_among_negatives", line, field, f"document {passage[0]!r}")
-                continue
-            gathering.judge(view, number, kind, line)
+            positives.update(numbers)
+        elif not positives.isdisjoint(numbers):
+            numbers = _without(positives, numbers, gathering, field, line)
+        gathering.judgements.add_alike(view, numbers, kind, line)
     if not positives:
         gathering.because(topic, f"{reason} positive" if reason else "no positive")
+
+
+def _numbers(
+    gathering: Gathering, value: Any, field: str, line: int, bare: bool
+) -> tuple[list[int], str | None]:
+    """Returns the numbers of a field's documents, and why the last unusable one is none."""
+    documents, findings = gathering.documents, gathering.findings
+    if type(value) is not list:
+        found, reason = passages(value, field, line, findings, bare=bare)
+        return [documents.number(passage, line, field) for passage, _ in found], reason
+    reason = None
+    numbers = documents.known(value)
+    if -1 in numbers:
+        for at, item in enumerate(value):
+            if numbers[at] < 0:
+                passage = passage_of(item, field, at, line, findings, bare)
+                if isinstance(passage, tuple):
+                    numbers[at] = documents.number(passage, line, field)
+                else:
+                    reason = passage
+        numbers = [number for number in numbers if number >= 0]
+    return numbers, reason
+
+
+def _without(
+    positives: set[int], numbers: list[int], gathering: Gathering, field: str, line: int
+) -> list[int]:
+    """Notes the row's own positives among its negatives and leaves them out."""
+    for number in numbers:
+        if number in positives:
+            name = gathering.documents.doc_id(number)
+            gathering.findings.note("positive_among_negatives", line, field, f"document {name!r}")
+    return [number for number in numbers if number not in positives]

@@ -13,7 +13,8 @@ from pathlib import Path
 from obverse.read.delimited import delimited_rows
 from obverse.read.faults import Findings
 from obverse.read.folder_parts import Parts
-from obverse.read.gathering import NEGATIVE, POSITIVE, Gathering
+from obverse.read.gathering import Gathering
+from obverse.read.judgements import NEGATIVE, POSITIVE
 from obverse.read.labelled import add_labelled
 from obverse.read.passages import Passage
 from obverse.read.qrels import Judgement, qrels_rows

@@ -7,6 +7,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from obverse.files import parse_json
@@ -45,16 +46,21 @@ def passages(
     found: list[tuple[Passage, Any]] = []
     reason: str | None = None
     for number, item in enumerate(items):
-        passage = (
-            _from_object(item, field, number, line, findings)
-            if type(item) is dict
-            else _from_other(item, field, number, line, findings, bare or item is value)
-        )
+        passage = passage_of(item, field, number, line, findings, bare or item is value)
         if isinstance(passage, tuple):
             found.append((passage, item))
         else:
             reason = passage
     return found, reason
+
+
+def passage_of(
+    item: Any, field: str, number: int, line: int, findings: Findings, bare: bool
+) -> Passage | str:
+    """Returns the document that one item of a list is, or a fixed reason why it is none."""
+    if type(item) is dict:
+        return _from_object(item, field, number, line, findings)
+    return _from_other(item, field, number, line, findings, bare)
 
 
 def _listed(value: Any, field: str, line: int, findings: Findings, bare: bool) -> list[Any]:
@@ -99,7 +105,7 @@ def _from_object(
     item: Mapping[str, Any], field: str, number: int, line: int, findings: Findings
 ) -> Passage | str:
     keys = tuple(item)
-    names = _NAMES.get(keys) or _names(keys)
+    names = names_of(keys)
     text: Any = item[names[1]] if names[1] else _MISSING
     title: Any = item[names[2]] if names[2] else ""
     if type(title) is not str:
@@ -203,19 +209,14 @@ def text_id(title: str, text: str) -> str:
     return f"text-{digest}"
 
 
-_NAMES: dict[tuple[str, ...], tuple[str, str, str]] = {}
-"""Which keys hold id, text and title, by an object's keys: files have few sets of them."""
-
-
-def _names(keys: tuple[str, ...]) -> tuple[str, str, str]:
-    found = tuple(
+@lru_cache(maxsize=10_000)
+def names_of(keys: tuple[str, ...]) -> tuple[str, str, str]:
+    """Returns which of an object's keys hold id, text and title; empty where none does. Files have few sets of keys."""
+    found = [
         next((name for name in names if name in keys), "")
         for names in (ID_KEYS, TEXT_KEYS, TITLE_KEYS)
-    )
-    if len(_NAMES) > 10_000:
-        _NAMES.clear()
-    _NAMES[keys] = made = (found[0], found[1], found[2])
-    return made
+    ]
+    return found[0], found[1], found[2]
 
 
 def _start(text: str) -> str:

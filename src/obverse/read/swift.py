@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from obverse.read.faults import Findings
-from obverse.read.gathering import NEGATIVE, POSITIVE, Gathering
+from obverse.read.gathering import Gathering
+from obverse.read.judgements import NEGATIVE, POSITIVE
 from obverse.read.labelled import add_labelled
 from obverse.read.query_rows import instruction_of, start_row
 from obverse.read.rows import rows

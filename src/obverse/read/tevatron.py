@@ -15,7 +15,8 @@ from typing import Any
 from obverse.errors import SettingError
 from obverse.read.faults import Findings
 from obverse.read.flag_embedding import as_asked
-from obverse.read.gathering import NEGATIVE, POSITIVE, Gathering
+from obverse.read.gathering import Gathering
+from obverse.read.judgements import NEGATIVE, POSITIVE
 from obverse.read.labelled import add_labelled
 from obverse.read.passages import passages, string_id
 from obverse.read.query_rows import instruction_of, start_row
@@ -107,7 +108,7 @@ class _Wanted:
                 )
                 gathering.because(self._topics[at], "judged documents are not in the corpus")
             else:
-                gathering.judge(self._views[at], doc, self._kinds[at], self._lines[at])
+                gathering.judgements.add(self._views[at], doc, self._kinds[at], self._lines[at])
 
 
 def _corpus(

@@ -9,9 +9,11 @@ from typing import Any
 
 from obverse.errors import InputError
 from obverse.files import in_folder, may_repeat_keys, repeated_keys, topic_rows
-from obverse.read.documents import HUGE, note_huge
+from obverse.identity import text_uid
+from obverse.read.documents import HUGE, full_text, note_huge
 from obverse.read.faults import Findings
-from obverse.read.rows import json_rows, table_kind
+from obverse.read.json_rows import json_blocks
+from obverse.read.rows import table_kind
 from obverse.records import Topic, topic_from_json
 
 
@@ -57,9 +59,9 @@ def _rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[tuple[in
         yield from topic_rows(path)
     else:
         inspector, findings.inspector = findings.inspector, None
-        for row in json_rows(path, findings):
+        for block in json_blocks(path, findings):
             findings.inspector = inspector
-            yield row
+            yield from block.each(findings)
             findings.inspector = None
         findings.inspector = inspector
 
@@ -73,7 +75,8 @@ def _look(topic: Topic, line: int, findings: Findings) -> None:
             code = "blank_text" if doc.text else "empty_text"
             findings.note(code, line, f"{field}.text", f"document {doc.doc_id!r} is blank")
         if findings.inspector is not None:
-            findings.inspector.document(doc.doc_id, doc.title, doc.text, line, field)
+            uid = text_uid(full_text(doc))
+            findings.inspector.document(doc.doc_id, doc.title, doc.text, line, field, uid)
     for number, view in enumerate(topic.views):
         if not view.negatives:
             findings.note("no_negative", line, f"views[{number}]", f"topic {topic.topic_id!r}")

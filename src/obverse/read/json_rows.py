@@ -1,0 +1,226 @@
+"""Rows of JSON Lines, a JSON array, or a list wrapped in an object, in blocks; what is broken is named by line."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import orjson
+
+from obverse.files import open_bytes, parse_json, read_line_blocks
+from obverse.read.faults import Findings
+
+Row = dict[str, Any]
+
+_CONTROLS = (b"\\u0000", b"\\u0007", b"\\u0008")
+_SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9", b"\xc2\x85")
+_ESCAPED_SEPARATORS = (b"\\u2028", b"\\u2029", b"\\u0085")
+_AT_ONCE = 1_000
+
+
+@dataclass(slots=True)
+class Block:
+    """Neighbouring rows.
+
+    Attributes:
+        lines: The line of each row.
+        rows: The rows.
+        raws: What stands in the file, where it has lines; else empty.
+    """
+
+    lines: Sequence[int]
+    rows: list[Row]
+    raws: Sequence[bytes] = ()
+
+    def each(self, findings: Findings) -> Iterator[tuple[int, Row]]:
+        """Yields ``(line, row)``; meanwhile ``findings.raw`` is what stands in the file."""
+        if self.raws:
+            for line, row, findings.raw in zip(self.lines, self.rows, self.raws, strict=True):
+                yield line, row
+        else:
+            yield from zip(self.lines, self.rows, strict=True)
+
+
+def in_blocks(found: Iterator[tuple[int, Row]]) -> Iterator[Block]:
+    """Yields single rows in blocks."""
+    while part := list(islice(found, _AT_ONCE)):
+        yield Block([line for line, _ in part], [row for _, row in part])
+
+
+def json_blocks(path: str | os.PathLike[str], findings: Findings) -> Iterator[Block]:
+    """Yields the objects of a JSON Lines file, or of a file that is one JSON value."""
+    first = True
+    for lines, raws in read_line_blocks(path, findings.lines):
+        if first and (start := next((raw for raw in raws if not raw.isspace()), b"")):
+            whole = _whole_value(path, start, findings)
+            if whole is not None:
+                yield from in_blocks(whole)
+                return
+            first = False
+        block = _parsed(lines, raws, findings)
+        if findings.inspector is not None:
+            findings.inspector.raws(block.lines, block.raws, block.rows)
+        if block.rows:
+            yield block
+
+
+def _parsed(lines: Sequence[int], raws: list[bytes], findings: Findings) -> Block:
+    for line, raw in zip(lines, raws, strict=True):
+        if b"\\u" in raw or not raw.isascii():
+            _look_at_characters(line, raw, findings)
+    try:
+        values = list(map(orjson.loads, raws))
+        if set(map(type, values)) == {dict}:
+            return Block(lines, values, raws)
+    except orjson.JSONDecodeError:
+        pass
+    good = [
+        (line, value, raw)
+        for line, raw in zip(lines, raws, strict=True)
+        if (value := _value(line, raw, findings)) is not None
+    ]
+    return Block([line for line, _, _ in good], [v for _, v, _ in good], [r for _, _, r in good])
+
+
+def _value(line: int, raw: bytes, findings: Findings) -> Row | None:
+    """Returns the object of a line, or None for a blank line and for what is no object, which is noted."""
+    if raw.isspace():
+        findings.lines.skipped(line)
+        return None
+    findings.raw = raw
+    try:
+        value = parse_json(raw)
+    except (json.JSONDecodeError, RecursionError) as error:
+        return _mended(line, raw, error, findings)
+    if isinstance(value, dict):
+        return value
+    _no_object(line, findings)
+    return None
+
+
+def _no_object(line: int, findings: Findings) -> None:
+    findings.rows += 1
+    findings.wrong(
+        "not_an_object", line, None, "the row is no JSON object", "Write objects, one on each line"
+    )
+
+
+def _whole_value(
+    path: str | os.PathLike[str], first: bytes, findings: Findings
+) -> Iterator[tuple[int, Row]] | None:
+    """Returns the rows of a file that is one JSON value over many lines, or that wraps its rows in an object."""
+    start = first.lstrip()
+    if start.startswith(b"["):
+        return _array_rows(path, findings)
+    if not start.startswith(b"{"):
+        return None
+    try:
+        value = parse_json(first)
+        if not _wrapped(value):
+            return None
+    except json.JSONDecodeError:
+        if len(start) > 200 or os.fspath(path) == "-":
+            return None
+        with open_bytes(path) as stream:
+            try:
+                value = parse_json(stream.read().removeprefix(b"\xef\xbb\xbf"))
+            except json.JSONDecodeError:
+                return None
+    if not isinstance(value, dict):
+        return None
+    found = _wrapped(value)
+    if found is not None:
+        findings.said.append(f"{findings.file}: the rows are the list under {found!r}")
+    items = value[found] if found is not None else [value]
+    return ((number, item) for number, item in enumerate(items, start=1))
+
+
+def _wrapped(value: Any) -> str | None:
+    """Returns the one key of an object whose value is a list of objects."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    key, items = next(iter(value.items()))
+    fits = isinstance(items, list) and items and all(isinstance(item, dict) for item in items)
+    return key if fits else None
+
+
+def _array_rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[tuple[int, Row]]:
+    with open_bytes(path) as stream:
+        raw = stream.read()
+    try:
+        values = parse_json(raw.removeprefix(b"\xef\xbb\xbf"))
+    except json.JSONDecodeError as error:
+        findings.rows += 1
+        findings.wrong(
+            "bad_json",
+            error.lineno,
+            None,
+            f"is no JSON ({error.msg})",
+            "Write one object on each line, or one array of objects",
+        )
+        return
+    findings.lines = type(findings.lines)()
+    findings.said.append(f"{findings.file}: one JSON array; lines are counted as items of it")
+    for number, value in enumerate(values, start=1):
+        if isinstance(value, dict):
+            yield number, value
+        else:
+            _no_object(number, findings)
+
+
+def _mended(line: int, raw: bytes, error: Exception, findings: Findings) -> dict[str, Any] | None:
+    """Reads NaN and Infinity, which Python and pandas write, as null; anything else is broken."""
+    if b"NaN" in raw or b"Infinity" in raw:
+        try:
+            value = json.loads(raw, parse_constant=lambda name: None)
+        except ValueError:
+            value = None
+        if isinstance(value, dict):
+            findings.note("not_a_number", line, None, "NaN or Infinity read as null")
+            return value
+    findings.rows += 1
+    try:
+        raw.decode()
+    except UnicodeDecodeError as broken:
+        findings.wrong(
+            "not_utf8",
+            line,
+            None,
+            f"byte {broken.start + 1} is not UTF-8",
+            "Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8",
+        )
+        return None
+    findings.wrong(
+        "bad_json",
+        line,
+        None,
+        _json_fault(raw, error),
+        "Write one JSON object on each line",
+    )
+    return None
+
+
+def _json_fault(raw: bytes, error: Exception) -> str:
+    if raw.startswith(b"version https://git-lfs"):
+        return "is a Git LFS pointer, not the file itself: fetch it with git lfs pull"
+    if isinstance(error, json.JSONDecodeError):
+        return f"is no JSON ({error.msg} at column {error.colno})"
+    return "is nested too deeply"
+
+
+def _look_at_characters(line: int, raw: bytes, findings: Findings) -> None:
+    for mark in _SEPARATORS if not raw.isascii() else ():
+        if mark in raw:
+            point = ord(mark.decode())
+            findings.note("line_separator", line, None, f"holds U+{point:04X}")
+    if b"\\u" in raw:
+        for escaped in _ESCAPED_SEPARATORS:
+            if escaped in raw.lower():
+                findings.note("line_separator", line, None, f"holds U+{escaped[2:].decode()}")
+        for escaped in _CONTROLS:
+            if escaped in raw:
+                findings.note("control_character", line, None, f"holds U+{escaped[2:].decode()}")
