@@ -16,7 +16,7 @@ GROWTH = 2.0
 CAREFUL_GROWTH = 0.1
 """The same, close to where the last refusal came."""
 CLOSE = (0.97, 1.05)
-SLOW_START = 0.5
+SLOW_START = 1.0
 """What each answer adds before the first refusal."""
 BREAKER_FAILURES = 20
 BREAKER_SECONDS = 120.0
@@ -41,7 +41,7 @@ class Breaker(StrEnum):
 class Limiter:
     """The limit of one endpoint.
 
-    Slow start: half as much again each round, until the first refusal (429, 503, 529), a knee, or word from the server
+    Slow start: twice as many each round, until the first refusal (429, 503, 529), a knee, or word from the server
     that requests wait there. A round with refusals cuts to 80 % of what was not refused; from there two more a
     round, and close to where the refusals came one more in ten rounds. After 20
     failures in a row, or 120 s of failures without an answer, the breaker opens: one request every 30 s tries the
