@@ -86,8 +86,12 @@ def _head(path: Path) -> dict[str, Any]:
 
 
 def _result(model: str, value: float) -> Result:
-    row = Measured("p-MRR", value, value - 0.1, value + 0.1, 33).brief()
-    return Result(model, "followir:core17", {"p_mrr": row}, {})
+    rows = {
+        "p_mrr": Measured("p-MRR", value, value - 0.1, value + 0.1, 33).brief(),
+        "ndcg@10": Measured("nDCG@10", 0.5, None, None, 33).brief(),
+        "plain_ndcg@10": Measured("nDCG@10", 0.75, None, None, 33).brief(),
+    }
+    return Result(model, "followir:core17", rows, {})
 
 
 def test_the_data_card_tells_the_whole_history(data: Path) -> None:
@@ -144,6 +148,7 @@ def test_the_model_card_holds_scores_data_and_template(model: Path, data: Path) 
     (entry,) = head["model-index"]
     assert [result["metrics"][0]["value"] for result in entry["results"]] == [0.25]
     assert "0.2500 [0.1500, 0.3500; n=33] | 0.1250 [" in text
+    assert "nDCG@10 | 0.5000" in text and "nDCG@10 (plain_ndcg@10) | 0.7500" in text
     assert "query: {query} {instruction}" in text
     assert "'query: mountain bike Only second-hand.'" in text
     assert "encode_document" in text and "256 tokens" in text

@@ -149,15 +149,24 @@ def _scores(scores: Sequence[Measured]) -> str:
     models = list(dict.fromkeys(each.model for each in scores))
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for each in scores:
-        for row in each.rows.values():
-            key = each.benchmark, str(row["measure"])
-            cells.setdefault(key, {})[each.model] = _value(row)
-    rows = [(*key, *(found.get(model, "-") for model in models)) for key, found in cells.items()]
+        for key, row in each.rows.items():
+            label = each.benchmark, _label(key, each.rows)
+            cells.setdefault(label, {})[each.model] = _value(row)
+    rows = [
+        (*label, *(found.get(model, "-") for model in models)) for label, found in cells.items()
+    ]
     names = [base_name(model) for model in models]
     return (
         table(("benchmark", "measure", *names), rows)
         + "\n\nIn brackets: 95 % bootstrap interval over topics, and how many topics there are."
     )
+
+
+def _label(key: str, rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """A measure as it is written, and by its key where a benchmark has it of several searches."""
+    written = str(rows[key]["measure"])
+    twice = sum(row["measure"] == written for row in rows.values()) > 1
+    return f"{written} ({key})" if twice and key.lower() != written.lower() else written
 
 
 def _value(row: Mapping[str, Any]) -> str:
@@ -175,7 +184,11 @@ def _model_index(name: str, scores: Sequence[Measured]) -> list[dict[str, Any]]:
     results = []
     for each in scores:
         metrics = [
-            {"type": re.sub(r"\W+", "_", key), "name": row["measure"], "value": row["value"]}
+            {
+                "type": re.sub(r"\W+", "_", key),
+                "name": _label(key, each.rows),
+                "value": row["value"],
+            }
             for key, row in each.rows.items()
             if row.get("value") is not None
         ]

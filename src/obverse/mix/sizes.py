@@ -20,9 +20,8 @@ def token_counter(counter: str = "words") -> Callable[[str], int]:
     """Returns a function that counts the tokens of a text.
 
     Args:
-        counter: ``words`` counts words and punctuation marks (a wordpiece tokenizer finds about a fifth more in
-            English prose, and more in technical text); any other name is an encoder, whose tokenizer counts, special
-            tokens included.
+        counter: ``words`` counts words and punctuation marks, an estimate (MiniLM's tokenizer finds a quarter more in
+            the packaged sample); any other name is an encoder, whose tokenizer counts, special tokens included.
 
     Raises:
         ModelError: If there is no such encoder.
