@@ -251,3 +251,6 @@ def test_long_instructions_are_shortened_and_counted() -> None:
         "red kettle one two"
     ]
     assert ranker.note()["instructions_shortened"] == 1
+    long = Ask("long", "one two three four five", "six")
+    assert ranker.inputs([long], None) == ["one two three four five six"]
+    assert ranker.note()["queries_cut_at_the_token_limit"] == ["long"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from obverse.corpus_vectors import CorpusVectors
-from obverse.errors import MissingExtra, ModelError, SettingError
+from obverse.errors import InputError, MissingExtra, ModelError, SettingError
 from obverse.inputs import Shortened, Template, fit
 from obverse.log import progress
 from obverse.models import Encoder, locate, template_note
@@ -89,9 +89,12 @@ class EncoderRanker:
         self.encoder, self.name = encoder, encoder.name
         self.vectors = vectors or CorpusVectors(encoder)
         self.shortened = Shortened()
+        self.cut: dict[str, None] = {}
 
     def note(self) -> dict[str, Any]:
         note = {**template_note(self.encoder), "kind": "bi-encoder"}
+        if self.cut:
+            note["queries_cut_at_the_token_limit"] = list(self.cut)
         if self.shortened.instructions:
             note["instructions_shortened"] = self.shortened.instructions
             note["instruction_tokens_lost"] = self.shortened.instruction_tokens
@@ -101,8 +104,12 @@ class EncoderRanker:
         encoder = self.encoder
         if joining is not None:
             return [model_input(encoder.template, ask, joining) for ask in asks]
-        return [
-            fit(
+        return [self._fitted(ask) for ask in asks]
+
+    def _fitted(self, ask: Ask) -> str:
+        encoder = self.encoder
+        try:
+            return fit(
                 encoder.template,
                 ask.query,
                 ask.instruction,
@@ -110,8 +117,11 @@ class EncoderRanker:
                 encoder.count_tokens,
                 self.shortened,
             )
-            for ask in asks
-        ]
+        except (
+            InputError
+        ):  # a public set's query cannot be shortened: the encoder cuts it, and it is named
+            self.cut[ask.query_id] = None
+            return encoder.template.query(ask.query, ask.instruction)
 
     def rank(
         self,
