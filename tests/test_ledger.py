@@ -96,7 +96,7 @@ def test_the_steps_are_those_of_the_training_plan(topics: int, batch: int, epoch
         return
     assert said.steps == len(plan)
     rows = [len(plan.rows(plan.batch(step))) for step in range(len(plan))]
-    assert said.views_per_step == pytest.approx(sum(rows) / len(rows))
+    assert said.views_per_step == pytest.approx(sum(rows) / len(rows), abs=0.01)
 
 
 def test_two_sets_are_size_matched_and_what_was_replaced_is_told() -> None:
@@ -141,7 +141,7 @@ def test_the_commands(jsonl: Callable[..., Path]) -> None:
     two = jsonl(*map(topic_to_json, cut_views(_topics(3), ["instructed"])), name="two.jsonl")
     shown = run(app, ["ledger", "show", str(one), "--batch-size", "4"])
     assert shown.stdout.splitlines()[1].split() == ["views", "6", "(6", "original)"]
-    assert "1 of 4 views (4 topics a batch, 1 epochs)" in shown.stdout
+    assert "2 of 3 views (4 topics a batch, 1 epochs)" in shown.stdout
     by_json = json.loads(run(app, ["ledger", "show", str(one), "--json"]).stdout)
     assert by_json["views"] == 6 and len(by_json["hashes"]) == 6
     same = run(app, ["ledger", "diff", str(one), str(two)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,12 +11,13 @@ import sys
 import pytest
 
 from obverse.errors import SettingError
-from obverse.training.dist_check import TOLERANCE, Check, launch
+from obverse.training.dist_check import LOSSES, TOLERANCE, Check, launch
 
 
 @pytest.mark.slow
-def test_two_processes_have_the_gradient_of_one_for_every_loss(still_encoder: str) -> None:
-    command = [sys.executable, "-m", "obverse", "doctor", "dist", "--base", still_encoder]
+def test_two_processes_have_the_gradient_of_one_for_every_loss(encoder: str) -> None:
+    """To 1e-6 of the largest gradient, plain and chunked, with dropout on; and the weights after six steps to 1e-6."""
+    command = [sys.executable, "-m", "obverse", "doctor", "dist", "--base", encoder, "--thorough"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     process = subprocess.Popen(
         command,
@@ -32,7 +34,13 @@ def test_two_processes_have_the_gradient_of_one_for_every_loss(still_encoder: st
         raise
     assert process.returncode == 0, errors
     lines = [line for line in out.splitlines() if line.startswith("ok")]
-    assert len(lines) == 3, out
+    assert len(lines) == 2 * len(LOSSES) + 1, out
+    for name in LOSSES:
+        assert any(f"gradient, {name}:" in line for line in lines)
+        assert any(f"gradient, {name}, chunked:" in line for line in lines)
+    apart, share = re.findall(r"\d\.\de[-+]\d+", lines[-1])
+    assert lines[-1].startswith("ok    weights after 6 steps")
+    assert float(apart) <= 1e-6 and float(share) <= 1e-6
     assert "2 processes" in errors
 
 
@@ -42,4 +50,6 @@ def test_one_process_is_no_comparison() -> None:
 
 
 def test_a_difference_above_the_tolerance_fails() -> None:
-    assert Check("x", TOLERANCE / 2).passed and not Check("x", TOLERANCE * 2).passed
+    assert TOLERANCE == 1e-6
+    assert Check("x", 4.9e-6, 5.0).passed and not Check("x", 5.1e-6, 5.0).passed
+    assert str(Check("x", 2e-6, 4.0)) == "ok    x: apart by 2.0e-06, 5.0e-07 of the largest"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tiny_encoder import dual_topics
 
 from obverse.records import Topic
-from obverse.training.gradient import shared_out
+from obverse.training.gradient import dealt_out
 from obverse.training.loss import Terms
 from obverse.training.processes import processes
 from obverse.training.run import Run, prepare
@@ -93,13 +93,29 @@ def test_frozen_layers_get_no_gradient(encoder: str) -> None:
     assert found and all("layer.1" in name or "pooler" in name for name in found)
 
 
-@given(st.lists(st.integers(1, 50), min_size=1, max_size=60), st.integers(1, 5))
-@settings(max_examples=50, deadline=None)
-def test_texts_are_shared_out_whole_and_evenly(lengths: list[int], count: int) -> None:
-    shares = shared_out(lengths, count)
+@given(
+    st.lists(st.integers(1, 50), min_size=5, max_size=60), st.integers(1, 5), st.integers(10, 400)
+)
+@settings(max_examples=100, deadline=None)
+def test_texts_are_dealt_out_whole_and_evenly(lengths: list[int], count: int, most: int) -> None:
+    dealt = dealt_out(lengths, most, count)
+    shares = [dealt.places(process) for process in range(count)]
+    assert all(shares), "a process without a text would have no gradient"
     assert sorted(place for share in shares for place in share) == list(range(len(lengths)))
-    work = [sum(lengths[place] for place in share) for share in shares]
-    assert max(work) - min(work) <= max(lengths)
+    padded = [
+        sum(len(dealt.parts[n]) * lengths[dealt.parts[n][0]] for n in numbers)
+        for numbers in dealt.by_process
+    ]
+    single = max(map(len, dealt.parts)) == 1
+    assert single or max(padded) <= 1.2 * sum(padded) / count
+
+
+def test_micro_batches_are_those_of_one_process() -> None:
+    lengths = [number % 40 + 5 for number in range(100)]
+    alone = dealt_out(lengths, 128, 1)
+    for count in (2, 3, 4):
+        assert dealt_out(lengths, 128, count).parts == alone.parts
+    assert len(dealt_out(lengths, 10_000, 2).parts) >= 2, "too few to deal out: smaller ones"
 
 
 @given(st.lists(st.integers(1, 50), max_size=60), st.integers(10, 200))

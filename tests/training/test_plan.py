@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,9 @@ from tiny_encoder import dual_topic, dual_topics, plain_topic
 from obverse.errors import SettingError
 from obverse.inputs import Template
 from obverse.records import Doc, Label, Topic, View
+from obverse.training.courses import Course, course
 from obverse.training.plan import Plan
+from obverse.training.settings import Settings
 from obverse.training.topic_set import TopicSet, topic_set
 
 
@@ -26,7 +30,7 @@ def prepared(topics: list[Topic]) -> TopicSet:
     count=st.integers(1, 40), size=st.integers(1, 40), epochs=st.integers(1, 4), seed=st.integers()
 )
 @settings(max_examples=60, deadline=None)
-def test_every_batch_is_full_and_no_topic_stands_twice_in_an_epoch(
+def test_every_batch_is_full_and_every_topic_stands_once_in_an_epoch(
     count: int, size: int, epochs: int, seed: int
 ) -> None:
     topics = prepared(dual_topics(count, negatives=0, plain=False))
@@ -36,29 +40,38 @@ def test_every_batch_is_full_and_no_topic_stands_twice_in_an_epoch(
         return
     plan = Plan(topics, size, epochs, seed)
     batches = [plan.batch(step) for step in range(len(plan))]
-    assert len(batches) == len(plan) == epochs * (count // size)
-    assert all(len(batch.topics) == size for batch in batches)
+    assert len(batches) == len(plan) == -(-epochs * count // size)
+    assert all(len(batch.topics) == size for batch in batches[:-1]), "the last may be smaller"
+    assert len(batches[-1].topics) == plan.last_size == epochs * count - (len(plan) - 1) * size
+    assert all(len(set(batch.topics)) == len(batch.topics) for batch in batches)
     for epoch in range(epochs):
-        seen = [t for batch in batches if batch.epoch == epoch for t in batch.topics]
-        assert len(seen) == len(set(seen)) == count - plan.left_out
-        if epoch and 2 * plan.left_out <= count:
-            before = {t for batch in batches if batch.epoch == epoch - 1 for t in batch.topics}
-            assert set(range(count)) - before <= set(seen), "who was left out is in the next epoch"
+        seen = [
+            topic
+            for batch in batches
+            for topic, at in zip(batch.topics, batch.epochs, strict=True)
+            if at == epoch
+        ]
+        assert sorted(seen) == list(range(count))
     again = Plan(prepared(dual_topics(count, negatives=0, plain=False)), size, epochs, seed)
     assert [again.batch(step) for step in reversed(range(len(again)))] == batches[::-1]
+    full = Plan(topics, size, epochs, seed, keep_last=False)
+    assert len(full) == epochs * count // size and full.left_out == epochs * count % size
+    assert [full.batch(step) for step in range(len(full))] == batches[: len(full)]
 
 
-def test_what_is_left_can_make_a_last_smaller_batch() -> None:
-    plan = Plan(prepared(dual_topics(8)), 3, 2, keep_last=True)
-    sizes = [len(plan.batch(step).topics) for step in range(len(plan))]
-    assert sizes == [3, 3, 2, 3, 3, 2] and plan.left_out == 0
-    assert sorted(t for step in range(3) for t in plan.batch(step).topics) == list(range(8))
+def test_steps_may_be_asked_for_instead_of_epochs() -> None:
+    plan = Plan(prepared(dual_topics(8)), 3, steps=5)
+    assert [len(plan.batch(step).topics) for step in range(len(plan))] == [3] * 5
+    assert plan.batch(2).epochs == (0, 0, 1) and plan.seen(5) == (1, 7)
+    with pytest.raises(SettingError, match="number of steps is 0"):
+        Plan(prepared(dual_topics(8)), 3, steps=0)
 
 
 def test_seed_and_epoch_change_the_order() -> None:
     topics = prepared(dual_topics(30))
-    assert Plan(topics, 5, 2, seed=1).epoch(0) != Plan(topics, 5, 2, seed=2).epoch(0)
-    assert Plan(topics, 5, 2, seed=1).epoch(0) != Plan(topics, 5, 2, seed=1).epoch(1)
+    one, other = (Plan(topics, 5, 2, seed=seed) for seed in (1, 2))
+    orders = [[plan.batch(step).topics for step in range(12)] for plan in (one, other)]
+    assert orders[0] != orders[1] and orders[0][:6] != orders[0][6:]
 
 
 def test_a_part_of_an_epoch_is_a_number_of_steps() -> None:
@@ -167,3 +180,59 @@ def test_the_pool_is_of_other_topics_and_drawn_by_step() -> None:
 def test_a_batch_that_is_not_there_is_named() -> None:
     with pytest.raises(SettingError, match=r"no batch 9: the plan has 2 \(0 to 1\)"):
         Plan(prepared(dual_topics(8)), 4).batch(9)
+
+
+def test_shares_move_in_a_straight_line_from_the_first_step_to_the_last() -> None:
+    topics = prepared(dual_topics(200))
+    plan = Plan(topics, 200, 5, plain_share="1:0")
+    plain = [sum(row.plain for row in plan.rows(plan.batch(step))) for step in range(5)]
+    assert plain[0] == 200 and plain[-1] == 0
+    assert plain == sorted(plain, reverse=True) and abs(plain[2] - 100) < 30
+    back = Plan(topics, 200, 5, instructed_share="0:1")
+    rows = [back.rows(back.batch(step)) for step in range(5)]
+    instructed = [len({row.topic for row in found if not row.plain}) for found in rows]
+    assert instructed[0] == 0 and instructed[-1] == 200 and abs(instructed[2] - 100) < 30
+    assert all(len({row.topic for row in found}) == 200 for found in rows), "every topic comes"
+    again = Plan(topics, 200, 5, plain_share=Course(1.0, 0.0))
+    assert [again.rows(again.batch(s)) for s in range(5)] == [
+        plan.rows(plan.batch(s)) for s in range(5)
+    ]
+
+
+def test_topics_without_a_plain_view_keep_their_instructed_ones() -> None:
+    topics = prepared([*dual_topics(3, plain=False), plain_topic(1)])
+    plan = Plan(topics, 4, plain_share=0, instructed_share=0)
+    assert len(plan.rows(plan.batch(0))) == 7
+
+
+def test_sources_have_weights_that_may_move() -> None:
+    topics = prepared(
+        [dual_topic(0, source="mine"), dual_topic(1, source="theirs"), plain_topic(2)]
+    )
+    plan = Plan(topics, 3, 3, source_weights={"mine": "0:2", "": 0.5})
+    weights = [
+        [plan.weight(topics.rows[topic][0], step) for topic in range(3)] for step in range(3)
+    ]
+    assert weights == [[0, 0.5, 0.5], [1, 0.5, 0.5], [2, 0.5, 0.5]]
+    assert Plan(topics, 3).weight(topics.rows[0][0], 0) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("0.8:0.2:0.1", "Write a number, or FIRST:LAST"),
+        ("much", "Write a number"),
+        ("0.5:1.5", "share between 0 and 1"),
+        (-0.1, "share between 0 and 1"),
+        (None, "Write a number"),
+    ],
+)
+def test_a_course_that_makes_no_sense_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        course(given, "plain share", most=1)
+
+
+def test_a_course_is_written_in_one_form() -> None:
+    assert course("0.80:0.2", "x").written == course((0.8, 0.2), "x").written == "0.8:0.2"
+    assert course("1", "x").written == course("1:1", "x").written == 1.0
+    assert Settings(plain_share="1") == Settings()

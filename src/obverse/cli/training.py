@@ -42,6 +42,21 @@ def _in_batch(values: list[str] | None) -> bool | dict[str, bool]:
     return found[""] if set(found) == {""} else found
 
 
+def _source_weights(values: list[str] | None) -> dict[str, str]:
+    from obverse.errors import SettingError
+
+    found: dict[str, str] = {}
+    for value in values or []:
+        source, equals, weight = value.rpartition("=")
+        if not equals:
+            raise SettingError(
+                f"--source-weight {value!r} names no source",
+                fix="Write SOURCE=2, or SOURCE=0:1 for a weight that moves",
+            )
+        found[source] = weight
+    return found
+
+
 @app.command("train")
 def train_command(
     topics: Annotated[
@@ -55,6 +70,9 @@ def train_command(
         str | None, typer.Option(help="default, e5, bge, gte, qwen3, promptriever. [the base's]")
     ] = None,
     epochs: Annotated[float, typer.Option(help="How often each topic is seen.")] = 1,
+    steps: Annotated[
+        int | None, typer.Option(help="So many full batches instead of --epochs.")
+    ] = None,
     batch_size: Annotated[int, typer.Option(help="Topics per step, over all processes.")] = 16,
     learning_rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 5e-5,
     temperature: Annotated[float, typer.Option(help="Divides the similarities.")] = 0.02,
@@ -90,14 +108,21 @@ def train_command(
         float, typer.Option(help="Weight of plain rows; instructed ones weigh 1.")
     ] = 1.0,
     plain_share: Annotated[
-        float, typer.Option(help="Share of topics whose plain view comes along.")
-    ] = 1.0,
+        str, typer.Option(help="Share of topics whose plain view comes along; 0.8:0.2 moves.")
+    ] = "1",
+    instructed_share: Annotated[
+        str, typer.Option(help="Share whose instructed views do, if there is a plain one.")
+    ] = "1",
+    source_weight: Annotated[
+        list[str] | None, typer.Option(help="SOURCE=2 or SOURCE=0:1: weight of its rows. [1]")
+    ] = None,
     plain_per_batch: Annotated[
         int | None, typer.Option(help="Plain-only topics added to each batch. [like any topic]")
     ] = None,
     keep_last: Annotated[
-        bool, typer.Option("--keep-last", help="A smaller batch of what is left of an epoch.")
-    ] = False,
+        bool,
+        typer.Option("--keep-last/--drop-last", help="What fills no batch at the end."),
+    ] = True,
     max_views: Annotated[
         int | None, typer.Option(help="Instructed views of a topic in a batch. [all]")
     ] = None,
@@ -169,6 +194,7 @@ def train_command(
     for name in ("topics", "out", "train", "SettingError", "explain_batch", "os"):
         settings.pop(name)
     settings["matryoshka"] = _numbers(matryoshka)
+    settings["source_weights"] = _source_weights(settings.pop("source_weight"))
     settings["in_batch"] = _in_batch(in_batch)
     if explain_batch is not None:
         for name in (
@@ -202,15 +228,19 @@ def explain_batch_command(
     ] = "all-MiniLM-L6-v2",
     template: Annotated[str | None, typer.Option(help="A query template. [the base's]")] = None,
     epochs: Annotated[float, typer.Option(help="How often each topic is seen.")] = 1,
+    steps: Annotated[int | None, typer.Option(help="Instead of --epochs.")] = None,
     batch_size: Annotated[int, typer.Option(help="Topics per step.")] = 16,
     temperature: Annotated[float, typer.Option(help="Divides the similarities.")] = 0.02,
     max_tokens: Annotated[int, typer.Option(help="The limit of an input.")] = 128,
     freeze_docs: Annotated[
         bool, typer.Option("--freeze-docs", help="As for train: all documents are candidates.")
     ] = False,
-    plain_share: Annotated[float, typer.Option(help="Share of plain views.")] = 1.0,
+    plain_share: Annotated[str, typer.Option(help="Share of plain views.")] = "1",
+    instructed_share: Annotated[str, typer.Option(help="Share of instructed ones.")] = "1",
     plain_per_batch: Annotated[int | None, typer.Option(help="Plain-only topics added.")] = None,
-    keep_last: Annotated[bool, typer.Option("--keep-last", help="A smaller last batch.")] = False,
+    keep_last: Annotated[
+        bool, typer.Option("--keep-last/--drop-last", help="What fills no batch at the end.")
+    ] = True,
     max_views: Annotated[int | None, typer.Option(help="Instructed views of a topic.")] = None,
     negatives: Annotated[int, typer.Option(help="Negatives per view at most.")] = 30,
     instruction_negatives: Annotated[int, typer.Option(help="Of them, at most.")] = 3,
@@ -261,6 +291,9 @@ def doctor_dist(
         int, typer.Option(help="How many to start here; under torchrun those that there are.")
     ] = 2,
     base: Annotated[str, typer.Option(help="The encoder to check with.")] = "all-MiniLM-L6-v2",
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Every loss chunked as well, not two alone.")
+    ] = False,
 ) -> None:
     """Check that the gradient of several processes is that of one, for every loss; half a minute."""
     import os
@@ -268,11 +301,11 @@ def doctor_dist(
     from obverse.training.dist_check import check_processes, launch
 
     if "WORLD_SIZE" not in os.environ:
-        raise typer.Exit(launch(processes, base))
-    found = check_processes(base)
+        raise typer.Exit(launch(processes, base, thorough=thorough))
+    found = check_processes(base, thorough=thorough)
     if os.environ.get("RANK") == "0":
         for check in found:
-            print(f"{'ok  ' if check.passed else 'FAIL'}  {check.name}: apart by {check.apart:.1e}")
+            print(check)
     if not all(check.passed for check in found):
         raise typer.Exit(1)
 

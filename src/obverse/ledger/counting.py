@@ -40,7 +40,7 @@ class Steps:
     Attributes:
         batch_size: Topics in a batch.
         epochs: How often each topic is seen.
-        steps: Optimiser steps, by the rule of the training plan: full batches, what is left opens the next epoch.
+        steps: Optimiser steps, by the rule of the training plan: full batches, and a smaller last one.
         views_per_step: Rows in a step, on average.
     """
 
@@ -167,8 +167,11 @@ def steps_of(topics: int, views: int, batch_size: int, epochs: float) -> Steps:
             fix="Give a batch size of at least 1 and epochs above 0",
         )
     size = min(batch_size, topics)
-    steps = round(topics // size * epochs) if size else 0
-    return Steps(batch_size, epochs, steps, round(views / topics * size, 2) if topics else 0.0)
+    seen = round(topics * epochs)
+    steps = -(-seen // size) if size else 0
+    return Steps(
+        batch_size, epochs, steps, round(views / topics * seen / steps, 2) if seen else 0.0
+    )
 
 
 def origin_of(topic: Topic, view: View) -> Origin:

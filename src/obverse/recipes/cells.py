@@ -164,7 +164,6 @@ def _train(
         ledger=book,
     )
     settings = {k: v for k, v in cell.settings.items() if k not in ("batch_rows", "epochs")}
-    per_epoch = _batches_an_epoch(cell)
     done = train(
         list(read_topics(file)),
         base=base,
@@ -172,7 +171,7 @@ def _train(
         seed=cell.seed,
         threads=threads,
         batch_size=cell.batch_size,
-        epochs=cell.steps / per_epoch,
+        steps=cell.steps,
         vectors=vectors if settings.get("freeze_docs") or settings.get("keep_close") else None,
         **settings,
     )
@@ -186,10 +185,6 @@ def _train(
             "seconds": round(time.monotonic() - began, 1),
         },
     )
-
-
-def _batches_an_epoch(cell: Cell) -> int:
-    return max(1, len(cell.topics) // cell.batch_size)
 
 
 def _refuse_moved_documents(base: Encoder, trained: Encoder, topic: Topic) -> None:

@@ -85,6 +85,8 @@ class Collator:
 
     def __call__(self, steps: Sequence[int]) -> Step:
         """Returns the input of the one step of ``steps``."""
+        import torch
+
         (number,) = steps
         topics = self.plan.topics
         batch = self.plan.batch(number)
@@ -98,6 +100,8 @@ class Collator:
         trained = [] if self.freeze_docs else own
         fixed = self._fixed(own if self.freeze_docs else [], extra)
         matrix = self._matrix(rows, [*docs, *pool], codes, trained)
+        if self.plan.source_weights:
+            matrix.weight = torch.tensor([self.plan.weight(row, number) for row in rows])
         unlearned = extra if not self.freeze_docs and self.pool_encoding == "current" else []
         return Step(batch, rows, [*docs, *pool], queries + trained, fixed, matrix, unlearned)
 

@@ -4,6 +4,11 @@ Every process computes the loss of the whole step on the gathered vectors and ta
 encoded itself. So the gradient of N processes is that of one for any loss, there is one gather in a step, and its
 size does not depend on the data of other processes: nothing can hang on ragged rows.
 
+The step is cut into micro-batches once, the same for any number of processes, and these are dealt out whole, each with
+a dropout seed of its own. So a text has the same vector, to the last bit, whoever encodes it: at temperature 0.02 a
+vector that differs in its last digit, because it was padded to another length, moves the gradient by some 2e-6 of its
+largest value. What is left is the order in which the gradients of micro-batches are summed up.
+
 With ``chunked`` the encoder runs twice: first without keeping activations, then again micro-batch by micro-batch with
 the gradient of its vectors. After Gao et al. (2021), *Scaling Deep Contrastive Learning Batch Size under Memory
 Limited Setup*, https://arxiv.org/abs/2101.06983; here with one gather for any number of micro-batches.
@@ -15,10 +20,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from obverse.training.tokens import Forward, joined, micro_batches
+from obverse.training.tokens import Forward, micro_batches
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+_UNEVEN = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +36,39 @@ class Processes:
     count: int = 1
 
 
-def shared_out(lengths: Sequence[int], count: int) -> list[list[int]]:
-    """Returns which process encodes which texts: longest first, back and forth, so that all get like work."""
-    order = sorted(range(len(lengths)), key=lambda place: (-lengths[place], place))
-    parts: list[list[int]] = [[] for _ in range(count)]
-    for turn, place in enumerate(order):
-        lap, at = divmod(turn, count)
-        parts[at if lap % 2 == 0 else count - 1 - at].append(place)
-    return parts
+@dataclass(frozen=True, slots=True)
+class Dealt:
+    """The micro-batches of a step and who encodes them.
+
+    Attributes:
+        parts: The places of the texts in each micro-batch.
+        by_process: The numbers of each process's micro-batches, in order.
+    """
+
+    parts: list[list[int]]
+    by_process: list[list[int]]
+
+    def places(self, process: int) -> list[int]:
+        """Returns the places of a process's texts, in the order in which it encodes them."""
+        return [place for number in self.by_process[process] for place in self.parts[number]]
+
+
+def dealt_out(lengths: Sequence[int], micro_tokens: int, count: int) -> Dealt:
+    """Returns the micro-batches of a step, dealt out so that all processes get like work.
+
+    They are those of one process, unless there are too few of them to be dealt out evenly: then they are halved.
+    """
+    while True:
+        parts = micro_batches(lengths, micro_tokens)
+        work = [len(part) * lengths[part[0]] for part in parts]
+        loads, by_process = [0] * count, [[] for _ in range(count)]  # type: list[int], list[list[int]]
+        for number in sorted(range(len(parts)), key=lambda number: (-work[number], number)):
+            lightest = loads.index(min(loads))
+            by_process[lightest].append(number)
+            loads[lightest] += work[number]
+        if max(loads) <= _UNEVEN * sum(work) / count or max(map(len, parts)) == 1:
+            return Dealt(parts, [sorted(numbers) for numbers in by_process])
+        micro_tokens //= 2
 
 
 def step_gradient(
@@ -46,13 +78,14 @@ def step_gradient(
     *,
     processes: Processes | None = None,
     chunked: bool = False,
-    equal_chunks: bool = False,
     scale: Callable[[Tensor], Tensor] | None = None,
+    seed: int = 0,
 ) -> Tensor:
     """Adds the step's gradient to the parameters' ``.grad`` and returns the loss.
 
     After the call the gradients are this process's share: their sum over processes is the step's gradient
-    (:func:`summed`).
+    (:func:`summed`). Sharded weights (``torch.distributed.fsdp.fully_shard``) are summed by their own hooks; with
+    them every process runs equally many micro-batches, spare ones if need be, without which it would hang.
 
     Args:
         forward: Encodes a micro-batch.
@@ -60,109 +93,90 @@ def step_gradient(
         loss: The loss of the step's vectors ``[n, d]``, in the order of ``texts``.
         processes: Who takes part.
         chunked: Whether activations are recomputed instead of kept.
-        equal_chunks: Whether every process runs equally many micro-batches, empty ones if need be, as sharded
-            parameters require.
         scale: Multiplies the loss before the backward pass (loss scaling in fp16).
+        seed: Dropout depends on it and on the micro-batch, not on the process.
     """
     import torch
 
     who = processes or Processes()
-    lengths = [forward.tokens.length(text) for text in texts]
-    shares = shared_out(lengths, who.count)
-    mine = shares[who.rank]
-    split = micro_batches([lengths[place] for place in mine], forward.micro_tokens)
-    chunks = [[texts[mine[at]] for at in part] for part in split]
-    spare = _spare(shares, lengths, forward.micro_tokens, who) if equal_chunks else 0
-    passed, states = _first_pass(forward, chunks, spare, keep=not chunked)
-    local = joined([part.detach() for part in passed[: len(split)]], split)
-    leaf = _gathered(local, shares, who).requires_grad_()
+    dealt = dealt_out(
+        [forward.tokens.length(text) for text in texts], forward.micro_tokens, who.count
+    )
+    own = dealt.by_process[who.rank]
+    chunks = [
+        Chunk([texts[place] for place in dealt.parts[number]], seed + number) for number in own
+    ]
+    # A process without a text still gives every weight a gradient, of zeros.
+    most = max(map(len, dealt.by_process)) if is_sharded(forward.module) else 1
+    spare = [Chunk(list(texts[:1]), seed)] * (most - len(chunks))
+    passed = _first_pass(forward, [*chunks, *spare], keep=not chunked)
+    local = torch.cat([part.detach() for part in passed])[: len(dealt.places(who.rank))]
+    leaf = _gathered(local, [dealt.places(rank) for rank in range(who.count)]).requires_grad_()
     with torch.enable_grad():
         value = loss(leaf)
         (scale(value) if scale else value).backward()  # type: ignore[no-untyped-call]
     assert leaf.grad is not None
-    own = leaf.grad[mine]
-    gradients = [own[part] for part in split]
-    if not chunked:
-        spare_parts = passed[len(chunks) :]
-        gradients += [torch.zeros_like(part) for part in spare_parts]
-        torch.autograd.backward(passed, gradients)
+    gradients = [leaf.grad[dealt.parts[number]] for number in own]
+    gradients += [torch.zeros_like(part) for part in passed[len(chunks) :]]
+    if chunked:
+        _second_pass(forward, [*chunks, *spare], gradients)
     else:
-        _second_pass(forward, chunks, spare, states, gradients)
+        torch.autograd.backward(passed, gradients)
     return value.detach()
 
 
-def _spare(
-    shares: Sequence[Sequence[int]], lengths: Sequence[int], micro_tokens: int, who: Processes
-) -> int:
-    counts = [
-        len(micro_batches([lengths[place] for place in share], micro_tokens)) for share in shares
-    ]
-    return max(counts) - counts[who.rank]
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A micro-batch: its texts, and the seed of its dropout."""
+
+    texts: list[str]
+    seed: int
+
+    def encoded(self, forward: Forward) -> Tensor:
+        """Returns the vectors of the texts; dropout falls the same whenever this is called."""
+        import torch
+
+        torch.manual_seed(self.seed % 2**63)
+        return forward(self.texts)
 
 
-def _first_pass(
-    forward: Forward, chunks: Sequence[Sequence[str]], spare: int, *, keep: bool
-) -> tuple[list[Tensor], list[Any]]:
+def is_sharded(module: Any) -> bool:
+    """Whether a module's weights are shared out over processes, as FSDP2 does it."""
+    import torch.distributed as dist
+
+    if not dist.is_available() or not dist.is_initialized():
+        return False
+    from torch.distributed.tensor import DTensor
+
+    return any(isinstance(p, DTensor) for p in module.parameters())
+
+
+def _first_pass(forward: Forward, chunks: Sequence[Chunk], *, keep: bool) -> list[Tensor]:
     import torch
 
-    passed, states = [], []
     with torch.set_grad_enabled(keep):
-        for chunk in [*chunks, *([list(chunks[0][:1])] * spare)]:
-            if not keep:
-                states.append(_random_state(forward))
-            passed.append(forward(chunk))
-    return (passed if keep else passed[: len(chunks)]), states
+        return [chunk.encoded(forward) for chunk in chunks]
 
 
-def _second_pass(
-    forward: Forward,
-    chunks: Sequence[Sequence[str]],
-    spare: int,
-    states: Sequence[Any],
-    gradients: Sequence[Tensor],
-) -> None:
+def _second_pass(forward: Forward, chunks: Sequence[Chunk], gradients: Sequence[Tensor]) -> None:
     import torch
 
-    for chunk, state, gradient in zip(chunks, states, gradients, strict=False):
-        _set_random_state(forward, state)
-        torch.autograd.backward([forward(chunk)], [gradient])
-    for _ in range(spare):
-        again = forward(chunks[0][:1])
-        torch.autograd.backward([again], [torch.zeros_like(again)])
+    for chunk, gradient in zip(chunks, gradients, strict=True):
+        torch.autograd.backward([chunk.encoded(forward)], [gradient])
 
 
-def _random_state(forward: Forward) -> Any:
-    import torch
-
-    on_gpu = forward.device.type == "cuda"
-    return torch.get_rng_state(), torch.cuda.get_rng_state(forward.device) if on_gpu else None
-
-
-def _set_random_state(forward: Forward, state: Any) -> None:
-    """Dropout must fall as it fell in the first pass."""
-    import torch
-
-    torch.set_rng_state(state[0])
-    if state[1] is not None:
-        torch.cuda.set_rng_state(state[1], forward.device)
-
-
-def _gathered(local: Tensor, shares: Sequence[Sequence[int]], who: Processes) -> Tensor:
+def _gathered(local: Tensor, shares: Sequence[Sequence[int]]) -> Tensor:
     """All vectors of the step in the order of its texts; one collective, of a size that all processes know."""
     import torch
 
-    if who.count == 1:
-        order = torch.tensor(shares[0], device=local.device)
-        whole = torch.empty_like(local)
-        whole[order] = local
-        return whole
-    import torch.distributed as dist
+    parts = [local]
+    if len(shares) > 1:
+        import torch.distributed as dist
 
-    most = max(map(len, shares))
-    padded = local.new_zeros(most, local.shape[1])
-    padded[: len(local)] = local
-    parts = [torch.empty_like(padded) for _ in shares]
-    dist.all_gather(parts, padded)
+        padded = local.new_zeros(max(map(len, shares)), local.shape[1])
+        padded[: len(local)] = local
+        parts = [torch.empty_like(padded) for _ in shares]
+        dist.all_gather(parts, padded)
     whole = local.new_empty(sum(map(len, shares)), local.shape[1])
     for part, share in zip(parts, shares, strict=True):
         whole[torch.tensor(share, device=local.device)] = part[: len(share)]
@@ -172,12 +186,18 @@ def _gathered(local: Tensor, shares: Sequence[Sequence[int]], who: Processes) ->
 def summed(parameters: Sequence[Any]) -> None:
     """Adds up the gradients of all processes, in one collective for each type of number.
 
-    Weights that no text reaches have no gradient in any process, because each encodes at least one text.
+    Weights that no text reaches have no gradient in any process, because each encodes at least one text. Sharded
+    weights are left alone: theirs are summed already.
     """
     import torch
     import torch.distributed as dist
+    from torch.distributed.tensor import DTensor
 
-    reached = [p for p in parameters if p.requires_grad and p.grad is not None]
+    reached = [
+        p
+        for p in parameters
+        if p.requires_grad and p.grad is not None and not isinstance(p, DTensor)
+    ]
     for kind in dict.fromkeys(p.dtype for p in reached):
         same = [p for p in reached if p.dtype == kind]
         flat = torch.cat([p.grad.flatten() for p in same])

@@ -85,6 +85,7 @@ class Matrix:
         teacher: float32 ``[q, u]``, NaN where there is no score; or None.
         base_queries: float32 ``[q, d]``, the frozen base's vectors; or None.
         base_docs: float32 ``[v, d]``, those of the first v documents, which are trained; or None.
+        weight: float32 ``[q]``, the weight of each query's source in InfoNCE's mean; or None for 1.
     """
 
     codes: Tensor
@@ -93,6 +94,7 @@ class Matrix:
     teacher: Tensor | None = None
     base_queries: Tensor | None = None
     base_docs: Tensor | None = None
+    weight: Tensor | None = None
 
 
 @dataclass(slots=True)
@@ -146,6 +148,8 @@ def _add(found: Losses, similarities: Tensor, matrix: Matrix, terms: Terms, shar
 
     scores, codes = similarities / terms.temperature, matrix.codes
     weights = torch.where(matrix.plain, terms.plain_weight, 1.0).to(scores.dtype)
+    if matrix.weight is not None:
+        weights = weights * matrix.weight.to(scores.dtype)
     found.terms["info_nce"] = share * info_nce(scores, codes, weights)
     same = matrix.topic[:, None] == matrix.topic[None, :]
     for name, between in (("contrast_instructions", same), ("contrast_queries", ~same)):

@@ -1,20 +1,23 @@
 """Which topics, views and candidates are in which batch: a pure function of data, seed and epoch.
 
-Nothing is estimated: every batch holds exactly ``batch_size`` topics (but for a smaller last one, if that is asked
-for), the length is the number of batches, a topic is never split, and the plan does not depend on the number of
-processes, which share out each batch among them.
+Nothing is estimated. The topics are shuffled anew for each epoch, and the epochs, one after the other, are cut into
+batches of exactly ``batch_size``: a batch may hold the end of one epoch and the beginning of the next, so every topic
+is used exactly once in each epoch and every batch but the run's last is full. The length is the number of batches, a
+topic is never split and never twice in a batch, and the plan does not depend on the number of processes, which share
+out each batch among them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 from obverse.errors import SettingError
 from obverse.records import Label
 from obverse.sampling import rng_for, seed_for
+from obverse.training.courses import Course, course
 from obverse.training.topic_set import Row, TopicSet
 
 Pick = Literal["random", "first"]
@@ -26,15 +29,18 @@ class Batch:
 
     Attributes:
         step: The step's number, from 0.
-        epoch: The epoch's number, from 0.
-        number: The batch's number in its epoch, from 0.
         topics: The topics' numbers.
+        epochs: For each of them, which time round it is, from 0.
     """
 
     step: int
-    epoch: int
-    number: int
     topics: tuple[int, ...]
+    epochs: tuple[int, ...]
+
+    @property
+    def epoch(self) -> int:
+        """The epoch in which the batch begins, from 0."""
+        return self.epochs[0]
 
 
 @dataclass(frozen=True)
@@ -45,30 +51,38 @@ class Plan:
         topics: The topics.
         batch_size: Topics in each batch, over all processes.
         epochs: How often each topic is seen; a part of an epoch is allowed.
+        steps: So many full batches instead, however many epochs that makes.
         seed: Every draw depends on it.
         plain_per_batch: Plain-only topics added to each batch, drawn in turn from those that have no instructed
             view, which then take no part in the batches of their own; None treats them as any other topic.
         max_views: Instructed views of a topic in a batch at most; None for all.
         plain_share: The share of topics whose plain view comes along, in [0, 1], where they have other views.
+        instructed_share: The share of topics whose instructed views come along, in [0, 1], where they have a plain
+            one; the others bring their plain view. Both shares may move over training (:class:`Course`).
+        source_weights: The weight of rows in InfoNCE's mean by their source, with ``""`` for rows of any other;
+            it may move too. 1 where nothing is said.
         negatives: Negatives per view at most, both kinds together.
         instruction_negatives: Instruction negatives per view at most; they come first.
         pick: ``random`` draws the hard negatives by seed, epoch and topic; ``first`` takes them in their order.
         pool_negatives: Further documents per batch, drawn from topics that are not in it.
-        keep_last: Whether what is left of an epoch makes a last, smaller batch. Else it opens the next epoch.
+        keep_last: Whether what is left at the run's end makes a last, smaller batch. Else it is left out.
     """
 
     topics: TopicSet
     batch_size: int
     epochs: float = 1
     seed: int = 0
+    steps: int | None = None
     plain_per_batch: int | None = None
     max_views: int | None = None
-    plain_share: float = 1.0
+    plain_share: float | str | Course = 1.0
+    instructed_share: float | str | Course = 1.0
+    source_weights: Mapping[str, float | str] = field(default_factory=dict)
     negatives: int = 30
     instruction_negatives: int = 3
     pick: Pick = "random"
     pool_negatives: int = 0
-    keep_last: bool = False
+    keep_last: bool = True
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -86,6 +100,8 @@ class Plan:
                 f"{self.plain_per_batch} plain topics per batch are asked for, and there are {len(self._plain)}",
                 fix="Lower --plain-per-batch or give more topics without instructions",
             )
+        if self.steps is not None and self.steps < 1:
+            raise SettingError(f"the number of steps is {self.steps}", fix="Give 1 or more steps")
         if len(self) < 1:
             raise SettingError(f"{self.epochs} epochs make no step", fix="Raise --epochs")
 
@@ -101,44 +117,55 @@ class Plan:
         return [number for number in range(len(self.topics.topics)) if number not in apart]
 
     @property
-    def per_epoch(self) -> int:
-        """Batches in an epoch."""
-        full, rest = divmod(len(self._main), self.batch_size)
-        return full + (self.keep_last and rest > 0)
+    def epoch_size(self) -> int:
+        """Topics in an epoch."""
+        return len(self._main)
+
+    @cached_property
+    def _total(self) -> int:
+        """How many topics the batches hold together."""
+        if self.steps is not None:
+            return self.steps * self.batch_size
+        total = round(len(self._main) * self.epochs)
+        return total if self.keep_last else total - total % self.batch_size
 
     def __len__(self) -> int:
-        return round(self.per_epoch * self.epochs)
+        return -(-self._total // self.batch_size)
+
+    @property
+    def last_size(self) -> int:
+        """Topics in the last batch."""
+        return self._total - (len(self) - 1) * self.batch_size
 
     @property
     def left_out(self) -> int:
-        """Topics without a place in an epoch, because the last batch would not be full; they open the next."""
-        return 0 if self.keep_last else len(self._main) % self.batch_size
+        """Topics that the run's end leaves out, because a batch of them would not be full."""
+        if self.keep_last or self.steps is not None:
+            return 0
+        return round(len(self._main) * self.epochs) - self._total
 
-    def epoch(self, epoch: int) -> list[tuple[int, ...]]:
-        """Returns the topics of each batch of an epoch."""
-        return self._epochs[epoch] if epoch < len(self._epochs) else self._through(epoch)[-1]
+    def seen(self, step: int) -> tuple[int, int]:
+        """Returns how many whole epochs lie before a step, and how many topics of the next."""
+        return divmod(min(step * self.batch_size, self._total), len(self._main))
 
     @cached_property
-    def _epochs(self) -> list[list[tuple[int, ...]]]:
-        return self._through(-(-len(self) // self.per_epoch) - 1)
+    def _orders(self) -> list[list[int]]:
+        """The topics of each epoch in their order.
 
-    def _through(self, last: int) -> list[list[tuple[int, ...]]]:
-        waiting: list[int] = []
-        made = []
-        for epoch in range(last + 1):
+        What an epoch leaves for a batch on the border is not among the first that the next epoch adds to it.
+        """
+        made: list[list[int]] = []
+        for epoch in range(-(-self._total // len(self._main))):
             order = list(self._main)
             rng_for(self.seed, "epoch", epoch).shuffle(order)
-            first = set(waiting)
-            order = waiting + [number for number in order if number not in first]
-            full = len(order) - self.left_out
-            waiting = order[full:]
-            made.append(
-                [
-                    tuple(order[at : at + self.batch_size])
-                    + self._plain_of(epoch * self.per_epoch + at // self.batch_size)
-                    for at in range(0, full, self.batch_size)
-                ]
-            )
+            begun = epoch * len(order) % self.batch_size
+            if begun:
+                waiting = set(made[-1][-begun:])
+                free = [number for number in order if number not in waiting]
+                head = free[: self.batch_size - begun]
+                first = set(head)
+                order = head + [number for number in order if number not in first]
+            made.append(order)
         return made
 
     def _plain_of(self, step: int) -> tuple[int, ...]:
@@ -181,28 +208,60 @@ class Plan:
                 f"there is no batch {step}: the plan has {len(self)} (0 to {len(self) - 1})",
                 fix="Name one of them",
             )
-        epoch, number = divmod(step, self.per_epoch)
-        return Batch(step, epoch, number, self.epoch(epoch)[number])
+        first = step * self.batch_size
+        size = len(self._main)
+        places = range(first, min(first + self.batch_size, self._total))
+        epochs = [place // size for place in places]
+        topics = [self._orders[place // size][place % size] for place in places]
+        plain = self._plain_of(step)
+        return Batch(step, (*topics, *plain), (*epochs, *epochs[:1] * len(plain)))
 
     def rows(self, batch: Batch) -> list[Row]:
         """Returns the rows of a batch: the chosen views of its topics."""
-        return [row for topic in batch.topics for row in self._views(topic, batch.epoch)]
+        return [
+            row
+            for topic, epoch in zip(batch.topics, batch.epochs, strict=True)
+            for row in self._views(topic, epoch, batch.step)
+        ]
 
-    def _views(self, topic: int, epoch: int) -> list[Row]:
+    def _views(self, topic: int, epoch: int, step: int) -> list[Row]:
         rows = self.topics.rows[topic]
         instructed = [row for row in rows if not row.plain]
-        if self.max_views is not None and len(instructed) > self.max_views:
-            rng = rng_for(self.seed, "views", epoch, self.topics.topics[topic].topic_id)
-            instructed = sorted(rng.sample(instructed, self.max_views), key=lambda row: row.view)
-        if not instructed:
-            return rows
         name = self.topics.topics[topic].topic_id
-        if self.plain_share < 1 and not (
-            rng_for(self.seed, "plain", epoch, name).random() < self.plain_share
-        ):
-            return instructed
+        if not instructed or len(instructed) == len(rows):
+            bare = bool(instructed)
+        else:
+            if not self._drawn_in(self._shares[1], "instructed", epoch, name, step):
+                return [row for row in rows if row.plain]
+            bare = not self._drawn_in(self._shares[0], "plain", epoch, name, step)
+        if self.max_views is not None and len(instructed) > self.max_views:
+            rng = rng_for(self.seed, "views", epoch, name)
+            instructed = sorted(rng.sample(instructed, self.max_views), key=lambda row: row.view)
         kept = {row.view for row in instructed}
-        return [row for row in rows if row.plain or row.view in kept]
+        return [row for row in rows if (row.plain and not bare) or row.view in kept]
+
+    def _drawn_in(self, share: Course, what: str, epoch: int, name: str, step: int) -> bool:
+        now = share.at(step, len(self))
+        return now >= 1 or rng_for(self.seed, what, epoch, name).random() < now
+
+    @cached_property
+    def _shares(self) -> tuple[Course, Course]:
+        return (
+            course(self.plain_share, "plain share", most=1),
+            course(self.instructed_share, "instructed share", most=1),
+        )
+
+    def weight(self, row: Row, step: int) -> float:
+        """Returns the weight of a row's source in a step."""
+        found = self._weights.get(row.source, self._weights.get(""))
+        return 1.0 if found is None else found.at(step, len(self))
+
+    @cached_property
+    def _weights(self) -> dict[str, Course]:
+        return {
+            name: course(value, f"source weight of {name!r}")
+            for name, value in self.source_weights.items()
+        }
 
     def candidates(self, row: Row, epoch: int) -> list[int]:
         """Returns the documents that a row brings along: all positives, then negatives up to the quota.
@@ -224,7 +283,10 @@ class Plan:
 
     def documents(self, batch: Batch, rows: Sequence[Row]) -> list[int]:
         """Returns the distinct documents of a batch, each once."""
-        return list(dict.fromkeys(uid for row in rows for uid in self.candidates(row, batch.epoch)))
+        times = dict(zip(batch.topics, batch.epochs, strict=True))
+        return list(
+            dict.fromkeys(uid for row in rows for uid in self.candidates(row, times[row.topic]))
+        )
 
     def pool(self, batch: Batch, present: Sequence[int]) -> list[int]:
         """Returns further documents for a batch, from topics that are not in it, drawn by seed and step."""
@@ -234,6 +296,4 @@ class Plan:
         others = [uid for uid in self.topics.docs if uid not in there]
         if self.pool_negatives >= len(others):
             return others
-        return rng_for(self.seed, "pool", batch.epoch, batch.number).sample(
-            others, self.pool_negatives
-        )
+        return rng_for(self.seed, "pool", batch.step).sample(others, self.pool_negatives)

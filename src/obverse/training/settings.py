@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from obverse.errors import SettingError
+from obverse.training.courses import course
 from obverse.training.loss import Terms
 
 Schedule = Literal["linear", "cosine", "constant"]
@@ -21,6 +22,7 @@ class Settings:
     """What decides the weights of a run, beside the data and the base; the parameters of ``train``."""
 
     epochs: float = 1
+    steps: int | None = None
     batch_size: int = 16
     learning_rate: float = 5e-5
     max_tokens: int = 128
@@ -37,9 +39,11 @@ class Settings:
     instruction_negatives: int = 3
     pick: Literal["random", "first"] = "random"
     max_views: int | None = None
-    plain_share: float = 1.0
+    plain_share: float | str = 1.0
+    instructed_share: float | str = 1.0
+    source_weights: Mapping[str, float | str] = field(default_factory=dict)
     plain_per_batch: int | None = None
-    keep_last: bool = False
+    keep_last: bool = True
     in_batch: bool | Mapping[str, bool] = True
     pool_negatives: int | None = None
     pool_encoding: PoolEncoding = "frozen"
@@ -58,7 +62,7 @@ class Settings:
         for name in ("freeze_layers", "weight_decay", "max_grad_norm", "lora", "negatives"):
             self._need(name, getattr(self, name) >= 0, "Give 0 or more")
         self._need("instruction_negatives", self.instruction_negatives >= 0, "Give 0 or more")
-        for name in ("warmup", "average", "average_last", "plain_share", "lora_dropout"):
+        for name in ("warmup", "average", "average_last", "lora_dropout"):
             self._need(name, 0 <= getattr(self, name) <= 1, "Give a share between 0 and 1")
         self._need("average", self.average < 1, "With 1 nothing of the training would be left")
         self._need(
@@ -66,6 +70,8 @@ class Settings:
             self.pool_negatives is None or self.pool_negatives >= 0,
             "Give 0 or more",
         )
+        self._need("steps", self.steps is None or self.steps >= 1, "Give 1 or more steps")
+        self._write_courses()
         self._need(
             "max_views", self.max_views is None or self.max_views >= 1, "Keep at least one view"
         )
@@ -91,6 +97,17 @@ class Settings:
             raise SettingError(
                 "frozen documents have no current vectors", fix="Use --pool-encoding frozen"
             )
+
+    def _write_courses(self) -> None:
+        """Numbers that may move, in the one form in which they are stored and compared."""
+        for name in ("plain_share", "instructed_share"):
+            found = course(getattr(self, name), name.replace("_", " "), most=1)
+            object.__setattr__(self, name, found.written)
+        weights = {
+            source: course(value, f"source weight of {source!r}").written
+            for source, value in self.source_weights.items()
+        }
+        object.__setattr__(self, "source_weights", weights)
 
     def _need(self, name: str, right: bool, fix: str) -> None:
         if not right:
@@ -120,4 +137,6 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
     if "matryoshka" in of_loss:
         of_loss["matryoshka"] = tuple(of_loss["matryoshka"] or ())
     others = {f.name: given[f.name] for f in fields(Settings) if f.name in given}
+    if "source_weights" in others:
+        others["source_weights"] = dict(others["source_weights"] or {})
     return Settings(**others, terms=Terms(**of_loss))

@@ -189,7 +189,7 @@ def _trainer_class() -> Any:
 
         def _state_of_data(self) -> None:
             plan, step = self.run.plan, self.state.global_step
-            epoch, number = divmod(step, plan.per_epoch)
+            epoch, topics = plan.seen(step)
             write_state(
                 self.run.home / f"checkpoint-{step}",
                 self.run.identity,
@@ -197,8 +197,8 @@ def _trainer_class() -> Any:
                     "step": step,
                     "steps": len(plan),
                     "epoch": epoch,
-                    "batches_of_epoch": number,
-                    "topics_seen": step * plan.batch_size,
+                    "topics_of_epoch": topics,
+                    "topics_seen": epoch * plan.epoch_size + topics,
                     "processes": self.steps.who.count,
                 },
             )
@@ -261,9 +261,6 @@ class StepLoss:
 
         run, settings = self.run, self.run.settings
         device = run.forward.device
-        torch.manual_seed(
-            seed_for(settings.seed, "dropout", step.batch.step, self.who.rank) % 2**63
-        )
         run.learner.train()
         fixed = self._fixed(step)
         matrix = _on(step.matrix, device)
@@ -284,6 +281,7 @@ class StepLoss:
             processes=self.who,
             chunked=settings.chunked,
             scale=scale,
+            seed=seed_for(settings.seed, "dropout", step.batch.step),
         )
         if self.who.count > 1:
             summed(list(run.learner.parameters()))
@@ -330,9 +328,10 @@ class LogFile:
             return
         total = len(self.run.plan)
         spent = time.monotonic() - self.began
+        epoch, topics = self.run.plan.seen(step)
         row = {
             "step": step,
-            "epoch": round(step / self.run.plan.per_epoch, 4),
+            "epoch": round(epoch + topics / self.run.plan.epoch_size, 4),
             "loss": logs["loss"],
             "learning_rate": logs["learning_rate"],
             "gradient_norm": logs.get("grad_norm"),

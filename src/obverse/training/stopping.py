@@ -42,7 +42,8 @@ class Guard:
         """Raises InputError if a whole batch has nothing to learn from, which is a fault of the data."""
         codes = step.matrix.codes
         negative = (codes < MASKED) & (codes != Relation.POSITIVE)
-        if not bool(negative.any()):
+        whole = len(step.batch.topics) >= self.run.plan.batch_size
+        if whole and not bool(negative.any()):
             raise InputError(
                 "no query has a negative, so its loss is 0",
                 where=f"step {step.batch.step}, {self._topics(step)}",

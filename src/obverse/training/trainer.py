@@ -57,6 +57,7 @@ def train(
     out: str | os.PathLike[str],
     template: Template | str | None = None,
     epochs: float = 1,
+    steps: int | None = None,
     batch_size: int = 16,
     learning_rate: float = 5e-5,
     temperature: float = 0.02,
@@ -73,9 +74,11 @@ def train(
     matryoshka: Iterable[int] = (),
     matryoshka_weight: float = 0.5,
     plain_weight: float = 1.0,
-    plain_share: float = 1.0,
+    plain_share: float | str = 1.0,
+    instructed_share: float | str = 1.0,
+    source_weights: Mapping[str, float | str] | None = None,
     plain_per_batch: int | None = None,
-    keep_last: bool = False,
+    keep_last: bool = True,
     max_views: int | None = None,
     negatives: int = 30,
     instruction_negatives: int = 3,
@@ -118,6 +121,7 @@ def train(
         out: The model folder. ``training.jsonl`` in it holds step, loss, learning rate.
         template: How inputs are built: a :class:`Template`, or a name such as ``e5``; by default the base's.
         epochs: How often each topic is seen.
+        steps: So many steps of full batches instead of ``epochs``.
         batch_size: Topics per step, over all processes; all views of a topic come along.
         learning_rate: The highest learning rate.
         temperature: Divides the similarities.
@@ -134,9 +138,12 @@ def train(
         matryoshka: Shorter widths trained along.
         matryoshka_weight: Their share of the loss.
         plain_weight: Weight of plain rows; instructed ones weigh 1.
-        plain_share: The share of topics whose plain view comes along.
+        plain_share: The share of topics whose plain view comes along. ``"0.8:0.2"`` moves in a straight line from
+            the first step to the last, here and in the next two.
+        instructed_share: The share of topics whose instructed views come along, where they have a plain one too.
+        source_weights: The weight of rows in InfoNCE's mean by their source; ``""`` is any other.
         plain_per_batch: Plain-only topics added to each batch; by default they are topics like others.
-        keep_last: Whether what is left of an epoch of full batches makes a last, smaller one.
+        keep_last: Whether what is left at the end makes a last, smaller batch; else it is left out.
         max_views: Instructed views of a topic in a batch at most.
         negatives: Negatives per view at most, instruction negatives first.
         instruction_negatives: Instruction negatives per view at most.
@@ -218,6 +225,7 @@ def say_what_comes_in(run: Run) -> None:
     say(
         f"train: {len(topics.topics):,} topics, {topics.views:,} views, {len(topics.docs):,} distinct documents; "
         f"{len(plan):,} steps of {plan.batch_size} topics"
+        + (f" (the last of {plan.last_size})" if plan.last_size < plan.batch_size else "")
         + (f" and {settings.plain_per_batch} plain ones" if settings.plain_per_batch else "")
         + f", {run.forward.precision}"
     )
@@ -225,8 +233,8 @@ def say_what_comes_in(run: Run) -> None:
         say(f"train: there are only {plan.batch_size} topics, so each step takes all of them")
     if plan.left_out:
         say(
-            f"train: {plan.left_out} of the topics {'finds' if plan.left_out == 1 else 'find'} no place in an epoch "
-            "of full batches, the next one opens with what is left; --keep-last makes a smaller batch instead"
+            f"train: the last {plan.left_out} topics of the run are left out, as they fill no batch; --keep-last "
+            "makes a smaller batch of them"
         )
     for line in lost_tokens(run):
         say(f"train: {line}")
