@@ -132,6 +132,10 @@ def test_a_unit_that_was_not_counted_is_refused() -> None:
             found.matched([unit])
     with pytest.raises(SettingError, match="make no step"):
         ledger(_topics(1), batch_size=0)
+    with pytest.raises(SettingError, match="make no step"):
+        ledger(_topics(1), batch_size=1, epochs=float("nan"))
+    with pytest.raises(SettingError, match="no unit is named"):
+        found.matched([])
 
 
 def test_the_commands(jsonl: Callable[..., Path]) -> None:

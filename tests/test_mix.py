@@ -120,6 +120,7 @@ def test_a_cap_holds_and_is_shared_out(unit: str) -> None:
         ({"caps": {"tokens": 1}}, "no topic is left"),
         ({"size": 5, "unit": "queries"}, "cannot be in 'queries'"),
         ({"shares": {"a": -1.0}}, "weights should be 0 or more"),
+        ({"shares": {"a": float("nan")}}, "weights should be 0 or more"),
         ({"shares": {"x": 1.0}}, "shares are given for 1 sources and there are 1"),
     ],
 )

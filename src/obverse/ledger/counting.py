@@ -10,7 +10,7 @@ from typing import Any
 
 from obverse.errors import SettingError
 from obverse.identity import text_uid
-from obverse.mix.sizes import Tally, doc_text, token_counter
+from obverse.mix.sizes import Tally, doc_uid, token_counter
 from obverse.mix.views import kind_of
 from obverse.records import Topic, View
 
@@ -161,7 +161,7 @@ def steps_of(topics: int, views: int, batch_size: int, epochs: float) -> Steps:
     Raises:
         SettingError: If no step can be made.
     """
-    if batch_size < 1 or epochs <= 0:
+    if batch_size < 1 or not 0 < epochs < float("inf"):
         raise SettingError(
             f"{batch_size} topics a batch and {epochs:g} epochs make no step",
             fix="Give a batch size of at least 1 and epochs above 0",
@@ -193,7 +193,7 @@ def _place(origin: Origin) -> tuple[int, str]:
 
 
 def _entry(topic: Topic) -> Entry:
-    uids = {doc.doc_id: text_uid(doc_text(doc)) for doc in topic.docs}
+    uids = {doc.doc_id: doc_uid(doc) for doc in topic.docs}
     views: dict[str, Origin] = {}
     for view in topic.views:
         views[_distinct(_view_hash(view, uids), views)] = origin_of(topic, view)

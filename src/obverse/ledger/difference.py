@@ -71,7 +71,9 @@ class Difference:
         Raises:
             SettingError: If there is no such unit, or it was not counted.
         """
-        sizes = self.sizes
+        sizes, units = self.sizes, list(units)
+        if not units:
+            raise SettingError("no unit is named", fix=f"Use {', '.join(UNITS)}")
         for unit in units:
             if unit not in UNITS:
                 raise SettingError(f"there is no unit {unit!r}", fix=f"Use {', '.join(UNITS)}")

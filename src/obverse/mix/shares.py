@@ -57,20 +57,11 @@ def mix(
     budgets = _shared_out(caps, drawn, shares)
     count = token_counter(tokens) if "tokens" in caps else None
     chosen: list[Topic] = []
-    for name, topics in drawn.items():
-        tally, reason = Tally(count), None
-        for topic in topics:
-            size_with = tally.with_topic(topic)
-            over = next((u for u, room in budgets[name].items() if size_with[u] > room), None)
-            reason = reason or (over and f"over the cap on {over}")
-            if reason is not None:
-                drops.add(topic.topic_id, reason, source=name)
-            else:
-                tally.add(topic)
-                chosen.append(topic)
-        taken = {topic.topic_id for topic in topics}
-        for topic in orders[name]:
-            if topic.topic_id not in taken:
+    for name, order in orders.items():
+        chosen += _within(drawn[name], budgets[name], Tally(count), name, drops)
+        given = {topic.topic_id for topic in drawn[name]}
+        for topic in order:
+            if topic.topic_id not in given:
                 drops.add(topic.topic_id, NOT_DRAWN, source=name)
     if not chosen:
         raise SettingError("no topic is left", fix="Raise the size, the shares or the caps")
@@ -84,11 +75,12 @@ def largest_remainder(total: int, weights: Mapping[str, float]) -> dict[str, int
     equal remainders go to the earlier name.
 
     Raises:
-        SettingError: If a weight is negative or all are zero.
+        SettingError: If a weight is negative or no number, or all are zero.
     """
-    if min(weights.values(), default=0.0) < 0 or not sum(weights.values()):
+    whole = sum(weights.values())
+    if not (min(weights.values(), default=0.0) >= 0 and 0 < whole < float("inf")):
         raise SettingError("weights should be 0 or more, one of them above 0")
-    exact = {name: total * weight / sum(weights.values()) for name, weight in weights.items()}
+    exact = {name: total * weight / whole for name, weight in weights.items()}
     counts = {name: int(share) for name, share in exact.items()}
     by_remainder = sorted(
         exact, key=lambda name: (counts[name] - exact[name], list(exact).index(name))
@@ -190,6 +182,23 @@ def _shared_out(
     weights = shares or {name: float(len(topics)) for name, topics in drawn.items()}
     parts = {unit: largest_remainder(most, weights) for unit, most in caps.items()}
     return {name: {unit: part[name] for unit, part in parts.items()} for name in drawn}
+
+
+def _within(
+    topics: Sequence[Topic], budget: Mapping[str, int], tally: Tally, name: str, drops: Drops
+) -> Sequence[Topic]:
+    """The first topics that stay within the caps; the rest is noted."""
+    if not budget:
+        return topics
+    for place, topic in enumerate(topics):
+        size = tally.with_topic(topic)
+        over = next((unit for unit, room in budget.items() if size[unit] > room), None)
+        if over is not None:
+            for left in topics[place:]:
+                drops.add(left.topic_id, f"over the cap on {over}", source=name)
+            return topics[:place]
+        tally.add(topic)
+    return topics
 
 
 def _refuse_shared_ids(sources: Mapping[str, Sequence[Topic]]) -> None:

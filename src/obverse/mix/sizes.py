@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from obverse.identity import text_uid
 from obverse.records import Doc, Topic
@@ -84,7 +85,7 @@ class Tally:
 
     def _uids(self, topic: Topic) -> set[int]:
         if topic.docs:
-            return {text_uid(doc_text(doc)) for doc in topic.docs}
+            return set(map(doc_uid, topic.docs))
         return {text_uid(doc_id) for view in topic.views for doc_id in view.labels}
 
     def _tokens(self, topic: Topic) -> int:
@@ -100,6 +101,12 @@ class Tally:
         if uid not in self._lengths:
             self._lengths[uid] = self.count(text)
         return self._lengths[uid]
+
+
+@lru_cache(maxsize=50_000)
+def doc_uid(doc: Doc) -> int:
+    """Returns the content hash of a document's title and text."""
+    return text_uid(doc_text(doc))
 
 
 def doc_text(doc: Doc) -> str:
