@@ -11,7 +11,7 @@ from pathlib import Path
 from obverse.files import in_folder, read_corpus, read_json_lines
 from obverse.sample import sample_folder
 
-_TOPICS, _PLAIN = 6, 12
+_TOPICS, _PLAIN, _MORE = 6, 12, 500
 
 
 def make_encoder(folder: Path) -> str:
@@ -67,6 +67,7 @@ def topics_benchmark_folder(home: Path) -> Path:
         Path(in_folder(sample_folder(), "qrels/test.tsv")).read_text().splitlines()[: _PLAIN + 1]
     )
     wanted |= {line.split("\t")[1] for line in judged[1:]}
+    wanted |= set([doc_id for doc_id in corpus if doc_id not in wanted][:_MORE])
     rows = [
         {"doc_id": d, "title": corpus[d].title, "text": corpus[d].text}
         for d in corpus

@@ -40,7 +40,7 @@ def held_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def source(tmp_path_factory: pytest.TempPathFactory, base: str) -> Source:
+def source(tmp_path_factory: pytest.TempPathFactory, base: str, held_out: Path) -> Source:
     from obverse.corpus_vectors import CorpusVectors
     from obverse.models import load_encoder
 
@@ -213,6 +213,8 @@ def test_a_killed_recipe_goes_on_to_the_same_numbers(
     assert not (tmp_path / "out" / "recipe.md").exists()
     monkeypatch.setattr(running, "run_cell", whole)
     _run(tmp_path / "out", base, held_out)
+    assert len(list(tmp_path.glob("out/cells/*/README.md"))) == 8
+    assert "leak" in next(tmp_path.glob("out/cells/*/model/README.md")).read_text()
     first, second = (json.loads((p / "results.json").read_text()) for p in (done, tmp_path / "out"))
     assert first["means"] == second["means"]
 
@@ -268,7 +270,7 @@ def test_settings_go_to_all_arms_or_to_one() -> None:
     given = dict(map(parse_choice, ["learning_rate=1e-3", "plain 1.keep_close=2"]))
     per_arm = settings_of(found, given, 0.01)
     assert per_arm["plain 0"]["learning_rate"] == 1e-3
-    assert per_arm["rate / 4"]["learning_rate"] == 5e-5
+    assert per_arm["rate / 4"]["learning_rate"] == 1.5e-5
     assert per_arm["plain 1"]["keep_close"] == 2
     assert settings_of(found, {}, 1.0)["plain 0"]["max_tokens"] == 512
     with pytest.raises(SettingError, match="Did you mean learning_rate"):

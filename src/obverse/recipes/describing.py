@@ -52,8 +52,8 @@ class Cards:
             "name": f"{cell.arm.name}, seed {cell.seed}",
         }
         made = [write_data_card([file], **about)]
-        if (cell.folder / "model" / "modules.json").is_file():
-            made.append(
-                write_model_card(cell.folder / "model", data=[file], scores=results, **about)
-            )
+        model = cell.folder / "model"
+        if (model / "modules.json").is_file():
+            (model / "README.md").unlink(missing_ok=True)  # the trainer's own, under another title
+            made.append(write_model_card(model, data=[file], scores=results, **about))
         return made

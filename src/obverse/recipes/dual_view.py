@@ -13,9 +13,9 @@ from obverse.recipes.source import Source
 from obverse.records import Topic
 
 SMALL = {
-    "batch_rows": 16,
-    "epochs": 2,
-    "learning_rate": 2e-4,
+    "batch_rows": 8,
+    "epochs": 1,
+    "learning_rate": 6e-5,
     "temperature": 0.02,
     "negatives": 30,
     "instruction_negatives": 3,

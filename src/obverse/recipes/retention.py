@@ -44,8 +44,8 @@ RECIPE = Recipe(
         _with_plain("plain last", "plain views in the last half alone", plain_share="0:1"),
         _with_plain("keep-close 3", "plain queries held near the base", keep_close=3.0),
         _with_plain("keep-close 10", "held nearer", keep_close=10.0),
-        _with_plain("rate / 4", "a quarter of the learning rate", learning_rate=5e-5),
-        _with_plain("rate x 2", "twice the learning rate", learning_rate=4e-4),
+        _with_plain("rate / 4", "a quarter of the learning rate", learning_rate=1.5e-5),
+        _with_plain("rate x 3", "three times the learning rate", learning_rate=1.8e-4),
         Arm("average 0.5", "instructed alone, then halfway back", dual, {"average": 0.5}),
         _with_plain(
             "demo", "keep-close 10 and a margin", keep_close=10.0, margin_weight=10.0, margin=0.15
@@ -66,7 +66,7 @@ RECIPE = Recipe(
             says="keep-close holds plain retrieval",
         ),
         Pair("average 0.5", "plain 0", expected={"guard_ndcg@10": 1}, says="so does averaging"),
-        Pair("rate x 2", REFERENCE, expected={"p_mrr": 1}, says="a higher rate obeys more"),
+        Pair("rate x 3", REFERENCE, expected={"p_mrr": 1}, says="a higher rate obeys more"),
         Pair(
             "rate / 4",
             REFERENCE,

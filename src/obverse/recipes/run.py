@@ -200,9 +200,9 @@ def cells_for(setup: Setup, home: Path) -> list[Cell]:
     """Returns the cells of a prepared recipe; their topics are made, nothing is trained."""
     sets = {
         (arm.name, seed): arm.make(setup.source, seed)
+        for seed in setup.seeds
         for arm in setup.recipe.arms
         if arm.name in setup.arms
-        for seed in setup.seeds
     }
     from obverse.training.sides import weights_digest
 

@@ -27,7 +27,7 @@ from obverse.filters.similarity_gain import similarity_gain
 from obverse.llm.recorded import RecordedReplies
 from obverse.models import Encoder, Vectors
 from obverse.recipes.other_encoder import word_vector_gains
-from obverse.recipes.sides import drawn, kept, turned, with_sides
+from obverse.recipes.sides import drawn, kept, plain, turned, with_sides
 from obverse.records import Doc, Label, Topic
 from obverse.sample import sample_candidates, sample_folder, sample_replies
 from obverse.sampling import seed_for
@@ -36,7 +36,7 @@ from obverse.synthesis.checkable_topics import checkable_topics
 from obverse.synthesis.engine import synthesize
 
 METHOD = "natural_dual_view"
-SCORED = "3-scored.jsonl.gz"
+INSTRUCTED, SCORED = "1-instructed.jsonl.gz", "3-scored.jsonl.gz"
 _NEVER = -2.0  # below every cosine difference: gains are noted, nothing is dropped
 
 
@@ -230,7 +230,7 @@ def _make(
 
 def _replayed(folder: Path) -> Path:
     """Makes natural dual views of the packaged claims from the recorded replies."""
-    made = folder / "1-instructed.jsonl.gz"
+    made = folder / INSTRUCTED
     run_stage(
         "synthesize",
         lambda topics, drops: synthesize(
@@ -248,14 +248,24 @@ def _replayed(folder: Path) -> Path:
 
 
 def _reversed(source: Source) -> list[Topic]:
-    stage = synthesize(
-        with_sides(source.two_sided, lambda topic: topic.plain_view, kept),
-        Drops(),
+    """Reverses the topics as they were when the replies were recorded; documents taken out since leave afterwards."""
+    left = {topic.topic_id: {doc.doc_id for doc in topic.docs} for topic in source.two_sided}
+    whole = (t for t in read_topics(source.folder / INSTRUCTED) if t.topic_id in left)
+    drops = Drops()
+    made = synthesize(
+        with_sides(whole, plain, kept),
+        drops,
         method="dual_view",
         llm=RecordedReplies(sample_replies()),
         run_dir=source.folder / "reversals",
     )
-    return [topic for topic in stage if turned(topic) is not None]
+    found: dict[str, Topic] = {}
+    for topic in made:
+        gone = {doc.doc_id for doc in topic.docs} - left[topic.topic_id]
+        (apart,) = without_docs(gone)([topic], drops)
+        if turned(apart) is not None:
+            found[topic.topic_id] = apart
+    return [found[topic_id] for topic_id in left if topic_id in found]
 
 
 def _is_whole(topic: Topic) -> bool:
