@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -11,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from obverse.endpoint import EndpointEncoder
-from obverse.errors import InputError, ModelError, SettingError
+from obverse.errors import InputError, MissingExtra, ModelError, SettingError
 from obverse.inputs import TEMPLATES, Template
 from obverse.models import Encoder, locate, template_of_prompts
 from obverse.prompts import prompts_by_benchmark, with_prompts
-from obverse.rankers import BM25Ranker, EncoderRanker
+from obverse.rankers import BM25Ranker, EncoderRanker, load_ranker
 
 SCRIPT = """
 from obverse.models import load_encoder, locate
@@ -67,6 +68,17 @@ def test_an_address_where_nobody_listens_is_said_at_once() -> None:
     with pytest.raises(ModelError, match="cannot be asked"):
         EndpointEncoder("http://127.0.0.1:9/v1", "m", Template()).encode(["a"], task="query")
     assert time.monotonic() - start < 1
+
+
+def test_onnx_without_its_runtime_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+
+    def without(name: str, package: str | None = None) -> object:
+        return None if name == "onnxruntime" else find(name, package)
+
+    monkeypatch.setattr(importlib.util, "find_spec", without)
+    with pytest.raises(MissingExtra, match=r"onnxruntime.*pip install 'obverse\[onnx\]'"):
+        load_ranker("onnx:all-MiniLM-L6-v2")
 
 
 def test_a_models_own_prompts_become_its_template() -> None:

@@ -159,6 +159,8 @@ def load_model(
 ) -> SentenceTransformer:
     """Loads the sentence-transformers model alone; see :func:`load_encoder`."""
     where = locate(name)  # before the slow imports: a wrong name is said at once
+    if backend == "onnx" and importlib.util.find_spec("onnxruntime") is None:
+        raise MissingExtra("onnxruntime", "onnx", "an ONNX model")
     try:
         import torch
         from sentence_transformers import SentenceTransformer
@@ -170,9 +172,13 @@ def load_model(
     try:
         return SentenceTransformer(where, device=device, backend=backend)
     except Exception as error:
-        if backend == "onnx" and isinstance(error, ImportError):
-            raise MissingExtra("optimum[onnxruntime]", "onnx", "an ONNX model") from None
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        if backend == "onnx":
+            raise ModelError(
+                f"cannot be loaded as an ONNX model ({reason})",
+                where=name,
+                fix="Name the folder that obverse export wrote, or load the model without onnx:",
+            ) from None
         fix = (
             "Give a folder that SentenceTransformer can load"
             if Path(where).is_dir()

@@ -199,8 +199,12 @@ def _show_mean(mean: Result) -> None:
 
 
 def _show_how(about: Any) -> None:
+    if shortened := about.get("instructions_shortened"):
+        print(
+            f"  {shortened} instructions shortened, {about['instruction_tokens_lost']} tokens lost"
+        )
     for key in _SAID:
-        if key in about:
+        if about.get(key) is not None:
             print(f"  {key:18} {about[key]}")
     named = about.get("scored_with") or about.get("versions") or {}
     print(f"  {'versions':18} " + ", ".join(f"{name} {v}" for name, v in named.items()))
@@ -221,6 +225,7 @@ def _missing(about: Any) -> dict[str, list[Any]]:
         "labels_of_missing_documents",
         "judged_queries_without_text",
         "judged_documents_not_in_corpus",
+        "queries_cut_at_the_token_limit",
     ):
         if rows := about.get(key):
             found[f"{key.replace('_', ' ')} ({len(rows)})"] = rows
