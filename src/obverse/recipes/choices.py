@@ -14,7 +14,7 @@ from obverse.recipes.recipe import Recipe
 _OWN = {"batch_rows": "views a step"}
 _NOT_SET = frozenset(
     ("topics", "base", "out", "seed", "device", "threads", "save_every", "restart", "tensorboard")
-) | {"vectors", "held_out", "watch_every", "batch_size", "template"}
+) | {"vectors", "held_out", "watch_every", "batch_size", "steps", "template"}
 
 
 @lru_cache(maxsize=1)
