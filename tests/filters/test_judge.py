@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,9 @@ import pytest
 from obverse.errors import SettingError
 from obverse.files import write_json_lines
 from obverse.filters.judge import decide, judge, judge_views
+from obverse.llm.fake_endpoint import FakeEndpoint, serve
+from obverse.llm.forms import Form
+from obverse.llm.live import LLM
 from obverse.llm.recorded import RecordedReplies
 from obverse.records import Doc, Label, Topic, View
 from obverse.sampling import rng_for
@@ -153,3 +160,73 @@ def test_golden_question() -> None:
         path.write_text(text)
         pytest.fail(f"wrote {path.name}: read it, then run again")
     assert text == path.read_text(), "the judge's question has changed"
+
+
+@contextlib.contextmanager
+def running(fake: FakeEndpoint) -> Iterator[str]:
+    """Yields the base URL of a fake endpoint in a thread."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    runner, url = asyncio.run_coroutine_threadsafe(serve(fake), loop).result()
+    yield url
+    asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+def by_endpoint(
+    tmp_path: Path, said: Any, *, logprobs: bool = True, **settings: Any
+) -> tuple[list[Topic], Drops, FakeEndpoint]:
+    fake = FakeEndpoint(seconds=0.0, reply=said, logprobs=logprobs)
+    drops = Drops()
+    with running(fake) as url:
+        llm = LLM(url, "fake", form=Form.TAGS)
+        stage = judge(llm, tmp_path / "run", scoring="logprobs", **settings)
+        return list(stage([TOPIC], drops)), drops, fake
+
+
+def asked_for_used(body: dict[str, Any]) -> tuple[bool, bool]:
+    text = body["messages"][-1]["content"]
+    return "Used only." in text, "A used bike." in text
+
+
+def test_the_probability_of_yes(tmp_path: Path) -> None:
+    def said(body: dict[str, Any]) -> str:
+        used, used_bike = asked_for_used(body)
+        helmet = "helmet" in body["messages"][-1]["content"]
+        return "yes" if not helmet and used == used_bike else "no"
+
+    (left,), drops, fake = by_endpoint(tmp_path, said)
+    assert len(left.views) == 3 and not drops.rows and fake.counts["requests"] == 6
+    found = left.views[1].checks["judge"]
+    assert found["valid"] is True and found["yes_at"] == 0.5
+    assert found["probabilities"] == pytest.approx({"a": 0.8, "b": 0.2, "c": 0.2})
+    (left,), drops, _ = by_endpoint(tmp_path, said, yes_at=0.9)
+    assert drops.by_reason == {"judge: the positive does not satisfy the instruction": 2}
+
+
+def test_without_log_probabilities_the_judge_goes_by_text(tmp_path: Path) -> None:
+    def said(body: dict[str, Any]) -> str:
+        if "logprobs" in body:
+            return "yes"
+        used, _ = asked_for_used(body)
+        text = body["messages"][-1]["content"]
+        places = {d: text.index(f"\n{doc.text}\n") for d, doc in zip("abc", DOCS, strict=True)}
+        numbers = {d: n for n, d in enumerate(sorted(places, key=places.__getitem__), start=1)}
+        return f"<answer>{json_to_tags(answer(numbers, **{'b' if used else 'a': 'satisfies'}))}</answer>"
+
+    (left,), drops, fake = by_endpoint(tmp_path, said, logprobs=False)
+    assert len(left.views) == 3 and not drops.rows
+    assert "forward" in left.views[1].checks["judge"] and fake.counts["requests"] == 6
+
+
+def json_to_tags(text: str) -> str:
+    return f"<documents>{json.dumps(json.loads(text)['documents'])}</documents>"
+
+
+@pytest.mark.parametrize("settings", [{"scoring": "stars"}, {"yes_at": 0.0}, {"yes_at": 1.5}])
+def test_odd_settings(tmp_path: Path, settings: dict[str, Any]) -> None:
+    with pytest.raises(SettingError):
+        judge(LLM("http://x/v1", "m"), tmp_path, **settings)

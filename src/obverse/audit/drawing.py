@@ -157,7 +157,7 @@ def _item(
     rng.shuffle(docs)
     kept = tuple(doc for doc in docs if doc is not None)
     said = view.checks.get("judge")
-    verdicts = said.get("forward", {}) if isinstance(said, dict) else {}
+    verdicts = _verdicts(said) if isinstance(said, dict) else {}
     ids = tuple(doc.doc_id for doc in kept)
     key = Key(
         sample_id,
@@ -169,6 +169,18 @@ def _item(
         tuple(verdicts.get(doc_id) for doc_id in ids),
     )
     return Item(sample_id, topic.query, view.instruction, kept), key
+
+
+def _verdicts(said: Mapping[str, Any]) -> Mapping[str, str]:
+    """Returns what a judge said of each document, by the words of its first question or by probabilities."""
+    sure = said.get("probabilities")
+    if sure is None:
+        found: Mapping[str, str] = said.get("forward", {})
+        return found
+    return {
+        doc_id: "satisfies" if yes >= said["yes_at"] else "does not satisfy"
+        for doc_id, yes in sure.items()
+    }
 
 
 def write_sample(drawn: Sequence[tuple[Item, Key]], out: str | os.PathLike[str]) -> str:

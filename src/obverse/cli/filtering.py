@@ -74,6 +74,15 @@ def filter_command(
     run: Annotated[
         str | None, typer.Option(help="judge: the run's folder; by default <out>.judge.run.")
     ] = None,
+    scoring: Annotated[
+        str,
+        typer.Option(
+            help="judge: text, with evidence and in two orders; or logprobs, the probability of yes."
+        ),
+    ] = "text",
+    yes_at: Annotated[
+        float, typer.Option(help="judge by logprobs: from which probability a document satisfies.")
+    ] = 0.5,
     seed: Annotated[int, typer.Option(help="judge: draws the orders of the documents.")] = 0,
     same_model: Annotated[
         bool, typer.Option(help="judge: let a model judge what it wrote itself.")
@@ -99,6 +108,8 @@ def filter_command(
         "floor": floor,
         "seed": seed,
         "same_model": same_model,
+        "scoring": scoring,
+        "yes_at": yes_at,
     }
     if "judge" in by:
         from obverse.llm.choosing import lane_named

@@ -13,11 +13,12 @@ from pydantic import BaseModel, Field
 from obverse.errors import SettingError
 from obverse.filters.dropping import keep_views
 from obverse.identity import normalised
+from obverse.llm.yes_no import YesNo
 from obverse.records import Doc, Label, Topic, View
 from obverse.stages import Drops, Stage
 from obverse.synthesis.dialogue import Dialogue, Prompt, Rejected, Skip
 from obverse.synthesis.documents import EXCERPT_CHARS, Shown, show
-from obverse.synthesis.prompts import JUDGE, SYSTEM
+from obverse.synthesis.prompts import JUDGE, JUDGE_ONE, SYSTEM
 
 if TYPE_CHECKING:
     from obverse.llm.lanes import Lane
@@ -29,6 +30,7 @@ NO_VERDICT = "judge: no usable verdict"
 ALSO_SATISFIES = "judge: a negative satisfies the instruction (now ignored)"
 
 Verdicts = Mapping[str, str]
+Scoring = Literal["text", "logprobs"]
 
 
 class Judgement(BaseModel):
@@ -50,6 +52,8 @@ def judge(
     run_dir: str | os.PathLike[str],
     seed: int = 0,
     same_model: bool = False,
+    scoring: Scoring = "text",
+    yes_at: float = 0.5,
 ) -> Stage:
     """Returns the stage that asks an LLM about every instructed view and drops those that it finds wrong.
 
@@ -59,15 +63,26 @@ def judge(
     the document as evidence, which must stand in it. The verdict is stored in ``checks["judge"]``. Replies go through
     the engine: journal, repair and rejects as in synthesis.
 
+    With ``scoring="logprobs"`` each document is asked about alone, yes or no, and satisfies where the probability of
+    yes reaches ``yes_at``; where the endpoint sends no log-probabilities, the view is judged by text.
+
     Args:
         llm: Where replies come from.
         run_dir: The run's folder with its journal.
         seed: Draws the orders.
         same_model: Whether a model may judge what it wrote itself.
+        scoring: ``text`` or ``logprobs``.
+        yes_at: From which probability of yes a document satisfies.
 
     Raises:
-        SettingError: If a view was written by the judging model and ``same_model`` is not set.
+        SettingError: If a view was written by the judging model and ``same_model`` is not set, or a setting makes no
+            sense.
     """
+    if scoring not in ("text", "logprobs"):
+        raise SettingError(f"unknown scoring {scoring!r}", fix="Use text or logprobs")
+    if not 0.0 < yes_at < 1.0:
+        raise SettingError(f"yes_at is {yes_at}", fix="Give a number between 0 and 1")
+    options = {"scoring": scoring, "yes_at": yes_at} if scoring == "logprobs" else {}
 
     def stage(topics: Iterable[Topic], drops: Drops) -> Iterator[Topic]:
         from obverse.synthesis.engine import synthesize
@@ -75,7 +90,13 @@ def judge(
         before: dict[str, Topic] = {}
         checked = _refusing_own(topics, llm.model, same_model, before)
         for judged in synthesize(
-            checked, Drops(), method=judge_views, llm=llm, run_dir=run_dir, seed=seed
+            checked,
+            Drops(),
+            method=judge_views,
+            llm=llm,
+            run_dir=run_dir,
+            seed=seed,
+            options=options,
         ):
             topic = _with_verdicts(before.pop(judged.topic_id), judged)
             if (left := decide(topic, drops, llm.model)) is not None:
@@ -106,8 +127,16 @@ def _refusing_own(
         yield topic
 
 
-def judge_views(topic: Topic, rng: Random) -> Dialogue[Topic]:
+def judge_views(
+    topic: Topic, rng: Random, scoring: Scoring = "text", yes_at: float = 0.5
+) -> Dialogue[Topic]:
     """Returns the topic with the judge's verdicts in the checks of its instructed views.
+
+    Args:
+        topic: The topic.
+        rng: Draws the orders.
+        scoring: ``text``, or ``logprobs`` where the endpoint sends them.
+        yes_at: From which probability of yes a document satisfies.
 
     Raises:
         Skip: If there is no instructed view.
@@ -122,6 +151,11 @@ def judge_views(topic: Topic, rng: Random) -> Dialogue[Topic]:
         docs = [doc for doc in topic.docs if doc.doc_id in view.labels and doc.text.strip()]
         rng.shuffle(docs)
         try:
+            if scoring == "logprobs":
+                sure = yield from _probabilities(topic.query, view.instruction, docs)
+                if sure is not None:
+                    views.append(view.checked(judge={"probabilities": sure, "yes_at": yes_at}))
+                    continue
             forward = yield from _ask(topic.query, view.instruction, docs)
             backward = yield from _ask(topic.query, view.instruction, docs[::-1])
         except Rejected as unusable:
@@ -129,6 +163,21 @@ def judge_views(topic: Topic, rng: Random) -> Dialogue[Topic]:
             continue
         views.append(view.checked(judge={"forward": dict(forward), "backward": dict(backward)}))
     return topic.with_views(views)
+
+
+def _probabilities(
+    query: str, instruction: str, docs: Sequence[Doc]
+) -> Generator[Prompt[Any], Any, dict[str, float] | None]:
+    """Returns how likely each document satisfies the instruction, or None where the endpoint does not say."""
+    found: dict[str, float] = {}
+    for doc in docs:
+        shown = show(Topic("", query, (doc,), ()))
+        user = f"{shown.text}\n\n{JUDGE_ONE.format(instruction=instruction)}"
+        answer: YesNo = yield Prompt("judge-one", SYSTEM, user, YesNo, max_tokens=4, yes_no=True)
+        if not answer.measured:
+            return None
+        found[doc.doc_id] = round(answer.probability, 6)
+    return found
 
 
 def _ask(
@@ -188,10 +237,17 @@ def _reason(view: View, found: Mapping[str, Any]) -> tuple[str | None, list[str]
     """Returns why a view must go, or None and the negatives that satisfy its instruction too."""
     if "unusable" in found:
         return NO_VERDICT, []
+    if "probabilities" in found:
+        sure = {d for d, yes in found["probabilities"].items() if yes >= found["yes_at"]}
+        return _verdict(view, [sure, sure])
     passes = [
         {doc_id for doc_id, verdict in found[order].items() if verdict == "satisfies"}
         for order in ("forward", "backward")
     ]
+    return _verdict(view, passes)
+
+
+def _verdict(view: View, passes: Sequence[set[str]]) -> tuple[str | None, list[str]]:
     both, either = passes[0] & passes[1], passes[0] | passes[1]
     right, wrong = set(view.positives), set(view.ids(Label.INSTRUCTION_NEGATIVE))
     if right - either:

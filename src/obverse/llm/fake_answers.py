@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Mapping
@@ -30,6 +31,8 @@ _WORDS = (
 def fake_answer(body: Mapping[str, Any], draw: random.Random) -> str:
     """Returns a text that a request's schema, or the form in its system message, allows."""
     schema = _schema(body)
+    if schema is None and body.get("logprobs"):
+        return draw.choice(("yes", "no"))
     numbers = _documents(body)
     if schema is not None:
         return orjson.dumps(_filled(schema, draw, numbers)).decode()
@@ -41,6 +44,14 @@ def fake_answer(body: Mapping[str, Any], draw: random.Random) -> str:
         return f"<answer>{fields}</answer>"
     keys = [(name, _value(kind, draw, numbers)) for name, kind in _KEY.findall(form)]
     return orjson.dumps(dict(keys)).decode() if keys else _sentence(draw)
+
+
+def fake_logprobs(text: str) -> dict[str, Any]:
+    """Returns log-probabilities as a server sends them: four to one for the word that was said."""
+    other = {"yes": "no", "no": "yes"}.get(text.lower(), "")
+    words = ((text, 0.8), (other, 0.2))
+    top = [{"token": word, "logprob": math.log(share), "bytes": None} for word, share in words]
+    return {"content": [{**top[0], "top_logprobs": top}]}
 
 
 def _schema(body: Mapping[str, Any]) -> Any:

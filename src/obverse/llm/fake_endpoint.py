@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from obverse.llm.fake_answers import fake_answer
+from obverse.llm.fake_answers import fake_answer, fake_logprobs
 from obverse.llm.forms import Form
 from obverse.llm.request import canonical
 
@@ -49,6 +49,7 @@ class FakeEndpoint:
         seed: Draws depend on it, the request, and how often that came.
         log: A file that gets the digest of each request when it arrives.
         reply: Makes the content of replies instead.
+        logprobs: Whether log-probabilities are sent where they are asked for.
         counts: What happened, by name.
     """
 
@@ -62,6 +63,7 @@ class FakeEndpoint:
     seed: int = 0
     log: str | None = None
     reply: Callable[[dict[str, Any]], str] | None = None
+    logprobs: bool = True
     counts: Counter[str] = field(default_factory=Counter)
     _times: Counter[str] = field(default_factory=Counter)
     _busy: int = 0
@@ -119,7 +121,10 @@ class FakeEndpoint:
         if fault == "error-500":
             return _error(500, "something broke")
         text = self.reply(body) if self.reply else fake_answer(body, draw)
-        return _json(_completion(body, *_spoilt(text, fault)))
+        completion = _completion(body, *_spoilt(text, fault))
+        if self.logprobs and body.get("logprobs") and not fault:
+            completion["choices"][0]["logprobs"] = fake_logprobs(text)
+        return _json(completion)
 
 
 def _spoilt(text: str, fault: str) -> tuple[str, str, str]:

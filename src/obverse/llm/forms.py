@@ -20,6 +20,11 @@ _DROPPED = {
 }  # fmt: skip
 
 
+NOTE = "Reply with one word and nothing else: yes or no."
+FIELDS: Mapping[str, Any] = {"logprobs": True, "top_logprobs": 20}
+"""What a question for the probability of yes is sent with."""
+
+
 class Form(StrEnum):
     """How an answer's form is asked for, the strictest first."""
 
@@ -57,7 +62,9 @@ def chat_body(
         form: How the form of the answer is asked for.
         extra: Further fields; one that is None takes a field away.
     """
-    system = f"{question.system.rstrip()}\n\n{form_note(question.answer, form)}".lstrip()
+    yes_no = getattr(question, "yes_no", False)
+    note = NOTE if yes_no else form_note(question.answer, form)
+    system = f"{question.system.rstrip()}\n\n{note}".lstrip()
     body = {
         "model": model,
         "messages": [
@@ -66,7 +73,7 @@ def chat_body(
         ],
         "max_tokens": question.max_tokens,
         "temperature": question.temperature,
-        **form_fields(question.answer, form),
+        **(FIELDS if yes_no else form_fields(question.answer, form)),
         **(extra or {}),
     }
     return {field: value for field, value in body.items() if value is not None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,6 +13,7 @@ from obverse.llm.asking import Asked, Asker
 from obverse.llm.lanes import Failed, NotAsked
 from obverse.llm.reply import Reply, Usage
 from obverse.llm.request import Tags
+from obverse.llm.yes_no import read_yes_no
 from obverse.records import Topic, View
 from obverse.synthesis.dialogue import Dialogue, Prompt, Rejected, Skip
 
@@ -98,12 +98,13 @@ async def converse(
         ObverseError: If the whole run must end.
     """
     outcome = Outcome(topic)
-    times: Counter[str] = Counter()
+    times: dict[str, int] = {}
     try:
         prompt = next(dialogue)
         while True:
-            tags = Tags(method, prompt.stage, topic.topic_id, times[prompt.stage])
-            times[prompt.stage] += 1
+            sample = times.get(prompt.stage, 0)
+            times[prompt.stage] = sample + 1
+            tags = Tags(method, prompt.stage, topic.topic_id, sample)
             try:
                 if recorded_documents is not None:
                     _check_documents(topic, recorded_documents(tags))
@@ -169,7 +170,9 @@ async def _answer(
 def _read(asked: Asked, prompt: Prompt[Any], attempts: list[Attempt]) -> BaseModel:
     request, reply, known = asked.request, asked.reply, asked.from_journal
     try:
-        answer: BaseModel = read_answer(asked.reply, prompt.answer)
+        answer: BaseModel = (
+            read_yes_no(reply) if prompt.yes_no else read_answer(reply, prompt.answer)
+        )
         if prompt.check is not None:
             prompt.check(answer)
     except (Unusable, Rejected) as problem:

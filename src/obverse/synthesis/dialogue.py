@@ -60,6 +60,8 @@ class Prompt(Generic[A]):
             document, ...).
         max_tokens: The limit of the reply, in tokens.
         temperature: Sampling temperature.
+        yes_no: Whether yes or no is asked, with its probability: the answer is an
+            :class:`obverse.llm.yes_no.YesNo`, and no form is asked for.
     """
 
     stage: str
@@ -69,6 +71,7 @@ class Prompt(Generic[A]):
     check: Callable[[A], None] | None = None
     max_tokens: int = 1_024
     temperature: float = 0.0
+    yes_no: bool = False
 
 
 Dialogue = Generator[Prompt[Any], Any, T]

@@ -29,7 +29,7 @@ from obverse.stages import Drops
 from obverse.synthesis.conversation import Outcome, converse
 from obverse.synthesis.methods import Method, load_method
 from obverse.synthesis.progress import Progress
-from obverse.synthesis.window import LoopThread, Window
+from obverse.synthesis.window import LoopThread, Window, fewer_collections
 
 ENOUGH_TO_JUDGE = 100
 FEW = 20
@@ -90,7 +90,7 @@ def synthesize(
         progress = Progress(Path(run_dir), Asker(llm, journal), Costs(budget.price), about, total)
         run = _Run(name, function, progress, seed, drops, max_reject_rate, target)
         try:
-            with progress:
+            with progress, fewer_collections():
                 loop.result(llm.open(journal))
                 mine = (t for t in topics if shard is None or part_of(t, shard[1]) == shard[0])
                 yield from run.in_order(mine, loop, open_topics)

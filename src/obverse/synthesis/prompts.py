@@ -120,6 +120,11 @@ If no natural near miss exists, decline: give null for opposite_instruction.
 
 {rules}"""
 
+JUDGE_ONE = """\
+A person asks the query with this instruction: {instruction}
+Judge the document by what is written in it. Does it fit the query, and also everything that the instruction asks \
+for?"""
+
 JUDGE = """\
 A person asks the query with this instruction: {instruction}
 Judge every document by itself, by what is written in it:
