@@ -14,7 +14,7 @@ LAYERS = [
     {"errors", "sampling", "log", "records", "provenance", "text_table"},
     {"identity", "inputs", "files"},
     {"stages", "models", "trec", "endpoint", "mteb_adapter"},
-    {"sample", "read", "search", "corpus_vectors"},
+    {"sample", "read", "search", "corpus_vectors", "filed_docs"},
     {"mine", "llm", "write", "split", "dedup"},
     {"mix", "ledger", "cards"},
     {"synthesis", "filters", "training", "measures", "rankers"},

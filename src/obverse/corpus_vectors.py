@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -138,21 +138,25 @@ class CorpusVectors:
 
     def stored(self, docs: Sequence[Doc]) -> StoredVectors:
         """Returns the vectors of documents where they lie; those not yet known are encoded, with a progress bar."""
-        keys = [_key(self.encoder.template.doc(doc)) for doc in docs]
-        self._encode(
-            {key: doc for key, doc in zip(keys, docs, strict=True) if key not in self._row}
-        )
+        keys, new, lengths = [], {}, {}
+        for number, doc in enumerate(docs):
+            keys.append(key := _key(self.encoder.template.doc(doc)))
+            if key not in self._row and key not in new:
+                new[key], lengths[key] = number, len(doc.text)
+        self._encode(docs, new, lengths)
         rows = np.fromiter((self._row[key] for key in keys), dtype=np.int64, count=len(keys))
         return StoredVectors(self._parts, self._starts, rows)
 
-    def _encode(self, new: dict[bytes, Doc]) -> None:
+    def _encode(
+        self, docs: Sequence[Doc], new: Mapping[bytes, int], lengths: Mapping[bytes, int]
+    ) -> None:
+        """Encodes documents by number; their texts are looked up chunk by chunk, and may lie in a file."""
         # Long documents first: a batch holds texts of like length, and memory is asked for at its highest at once.
-        ordered = sorted(new.items(), key=lambda item: -len(item[1].text))
+        ordered = sorted(new, key=lambda key: -lengths[key])
         size = max(self.at_once, min(_LARGEST, len(ordered) // _CHUNKS))
         chunks = [ordered[at : at + size] for at in range(0, len(ordered), size)]
-        for chunk in progress(chunks, f"{self.encoder.name}: encoding {len(ordered):,} documents"):
-            vectors = self.encoder.docs([doc for _, doc in chunk])
-            names = [key for key, _ in chunk]
+        for names in progress(chunks, f"{self.encoder.name}: encoding {len(ordered):,} documents"):
+            vectors = self.encoder.docs([docs[new[key]] for key in names])
             self._add(names, self._write(names, vectors) if self._home is not None else vectors)
         if self._home is None and len(self._parts) > 1:
             self._parts = [

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from obverse.corpus_vectors import CorpusVectors
 from obverse.errors import InputError, MissingExtra, ModelError, SettingError
+from obverse.filed_docs import by_id_of, ids_of
 from obverse.inputs import Shortened, Template, fit
 from obverse.log import progress
 from obverse.models import Encoder, locate, template_note
@@ -132,7 +133,7 @@ class EncoderRanker:
         depth: int,
         candidates: Candidates | None = None,
     ) -> RunDict:
-        doc_ids = [doc.doc_id for doc in docs]
+        doc_ids = ids_of(docs)
         stored = self.vectors.stored(docs)
         queries = self.encoder.encode(texts, task="query")
         if candidates is None:
@@ -176,10 +177,11 @@ class BM25Ranker:
         from obverse.mine.bm25 import BM25Index
 
         index = BM25Index(docs)
-        everyone = sorted((doc.doc_id for doc in docs), reverse=True)
+        doc_ids = ids_of(docs)
+        everyone = sorted(doc_ids, reverse=True)
         run: RunDict = {}
         for ask, text in zip(asks, texts, strict=True):
-            hits = {docs[row].doc_id: score for row, score in index.search(text, len(docs))}
+            hits = {doc_ids[row]: score for row, score in index.search(text, len(docs))}
             if candidates is not None:
                 own = sorted(candidates[ask.query_id], reverse=True)
                 ranked = sorted(own, key=lambda doc_id: -hits.get(doc_id, 0.0))[:depth]
@@ -238,7 +240,7 @@ class CrossEncoderRanker:
         depth: int,
         candidates: Candidates | None = None,
     ) -> RunDict:
-        by_id = {doc.doc_id: doc for doc in docs}
+        by_id = by_id_of(docs)
         if candidates is None:
             first = BM25Ranker().rank(asks, texts, docs, depth=max(1, self.first_stage))
             candidates = {query_id: list(scores) for query_id, scores in first.items()}

@@ -69,6 +69,7 @@ def top_docs(
         raise SettingError(f"the depth is {depth}", fix="Keep at least one document per query")
     _check_finite(queries, "a query")
     step = block or max(1_024, _BLOCK_CELLS // max(1, len(queries)))
+    step = max(1, min(step, sum(map(len, shards))))
     best = _Best(len(queries), depth, places)
     buffer = np.empty(len(queries) * step, dtype=np.float32)
     for start, part in _blocks(shards, step):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from obverse.filed_docs import ChosenDocs
 from obverse.measures.measured import Measured
 from obverse.records import Ask, Doc, Run
 
@@ -50,11 +51,9 @@ class Benchmark:
     joinings: Mapping[str, str] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
 
-    def docs_of(self, search: Search) -> list[Doc]:
-        """Returns the documents that a search may return, in corpus order."""
+    def docs_of(self, search: Search) -> ChosenDocs:
+        """Returns the documents that a search may return, in corpus order; texts are read when they are needed."""
         if search.candidates is not None:
             wanted = {doc_id for ids in search.candidates.values() for doc_id in ids}
-            return [doc for doc_id, doc in self.docs.items() if doc_id in wanted]
-        if search.doc_ids is None:
-            return list(self.docs.values())
-        return [self.docs[doc_id] for doc_id in search.doc_ids]
+            return ChosenDocs([doc_id for doc_id in self.docs if doc_id in wanted], self.docs)
+        return ChosenDocs(list(self.docs if search.doc_ids is None else search.doc_ids), self.docs)

@@ -9,6 +9,7 @@ from pathlib import Path
 from obverse.benchmarks.benchmark import Benchmark, Search
 from obverse.benchmarks.whole import refuse_half_present, unknown_docs
 from obverse.errors import InputError
+from obverse.filed_docs import FiledDocs, stays_on_disk
 from obverse.files import in_folder, read_lines
 from obverse.measures.measured import Measured
 from obverse.measures.msmarco_mrr import msmarco_mrr
@@ -29,7 +30,7 @@ def msmarco(place: str | os.PathLike[str], *, partial: bool = False) -> Benchmar
         partial: Whether half-present data are computed on.
     """
     home = Path(place)
-    docs = {pid: Doc(pid, text) for pid, text in _pairs(in_folder(home, "collection.tsv"))}
+    docs = _collection(in_folder(home, "collection.tsv"))
     asks = tuple(Ask(qid, text) for qid, text in _pairs(in_folder(home, "queries.dev.small.tsv")))
     qrels = read_qrels(in_folder(home, "qrels.dev.small.tsv")).qrels
     known = {ask.query_id for ask in asks}
@@ -65,9 +66,20 @@ def msmarco(place: str | os.PathLike[str], *, partial: bool = False) -> Benchmar
     return Benchmark("msmarco", docs, searches, score, {"mteb": "{query} {instruction}"}, about)
 
 
+def _collection(path: Path) -> Mapping[str, Doc]:
+    """The passages by id; the texts of the whole collection stay in their file."""
+    if path.suffix == ".tsv" and stays_on_disk(path):
+        return FiledDocs(path, lambda line, where: Doc(*_pair(line, where)))
+    return {pid: Doc(pid, text) for pid, text in _pairs(path)}
+
+
 def _pairs(path: Path) -> Iterator[tuple[str, str]]:
     for number, line in read_lines(path):
-        key, tab, text = line.decode("utf-8", "replace").partition("\t")
-        if not tab:
-            raise InputError("has no tab", where=f"{path}:{number}", fix="Write id, tab, text")
-        yield key, text
+        yield _pair(line, f"{path}:{number}")
+
+
+def _pair(line: bytes, where: str) -> tuple[str, str]:
+    key, tab, text = line.decode("utf-8", "replace").partition("\t")
+    if not tab:
+        raise InputError("has no tab", where=where, fix="Write id, tab, text")
+    return key, text

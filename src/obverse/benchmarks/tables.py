@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from obverse.errors import InputError, MissingExtra
+from obverse.filed_docs import FiledDocs, stays_on_disk
 from obverse.files import read_json, read_json_lines, read_lines
 from obverse.records import Doc
 
@@ -56,6 +57,12 @@ class FolderTables:
             where=self.where,
             fix=f"Put {names[0]}.jsonl (or .parquet, .tsv) into the folder",
         )
+
+    def large_lines(self, *names: str) -> Path | None:
+        """Returns the one .jsonl file of the first of these tables that there is, if it is too large for memory."""
+        files = next((found for name in names if (found := self._files(name))), [])
+        one = files[0] if len(files) == 1 and files[0].suffix == ".jsonl" else None
+        return one if one is not None and stays_on_disk(one) else None
 
     def _files(self, name: str) -> list[Path]:
         home = Path(self.where)
@@ -180,14 +187,39 @@ def text_of(row: Row, *keys: str, where: str) -> str:
     )
 
 
-def corpus_of(tables: Tables, *names: str) -> dict[str, Doc]:
-    """Returns the documents of a corpus table (``_id`` or ``id``, ``title``, ``text``) by id."""
+def corpus_of(tables: Tables, *names: str) -> Mapping[str, Doc]:
+    """Returns the documents of a corpus table (``_id`` or ``id``, ``title``, ``text``) by id.
+
+    The texts of a large .jsonl file stay in it (:mod:`obverse.filed_docs`).
+    """
+    names = names or ("corpus",)
+    if isinstance(tables, FolderTables) and (path := tables.large_lines(*names)) is not None:
+        return FiledDocs(path, _doc_of_line)
     docs = {}
-    for row in tables.rows(*(names or ("corpus",))):
-        doc_id = text_of(row, "_id", "id", "doc_id", "docid", where=tables.where)
-        text = text_of(row, "text", "doc", "contents", where=tables.where)
-        docs[doc_id] = Doc(doc_id, text, row.get("title") or "")
+    for row in tables.rows(*names):
+        doc = _doc_of(row, tables.where)
+        docs[doc.doc_id] = doc
     return docs
+
+
+def _doc_of(row: Row, where: str) -> Doc:
+    doc_id = text_of(row, "_id", "id", "doc_id", "docid", where=where)
+    text = text_of(row, "text", "doc", "contents", where=where)
+    return Doc(doc_id, text, row.get("title") or "")
+
+
+def _doc_of_line(line: bytes, where: str) -> Doc:
+    import orjson
+
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise InputError(
+            f"is no JSON ({error})", where=where, fix="Write one object a line"
+        ) from None
+    if not isinstance(row, dict):
+        raise InputError("is no object", where=where, fix="Write one object a line")
+    return _doc_of(row, where)
 
 
 def qrels_of(tables: Tables, *names: str) -> dict[str, dict[str, int]]:
