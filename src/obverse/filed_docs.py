@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import overload
-
-import numpy as np
 
 from obverse.errors import InputError
 from obverse.records import Doc
@@ -35,8 +34,7 @@ class FiledDocs(Mapping[str, Doc]):
     def __init__(self, path: str | os.PathLike[str], parse: Parse) -> None:
         self._path, self._parse = os.fspath(path), parse
         self._row: dict[str, int] = {}
-        starts: list[int] = []
-        sizes: list[int] = []
+        starts, sizes = array("q"), array("q")
         place = 0
         with open(path, "rb") as stream:
             for number, raw in enumerate(stream, start=1):
@@ -46,13 +44,12 @@ class FiledDocs(Mapping[str, Doc]):
                     starts.append(place)
                     sizes.append(len(raw))
                 place += len(raw)
-        self._starts = np.array(starts, dtype=np.int64)
-        self._sizes = np.array(sizes, dtype=np.int32)
+        self._starts, self._sizes = starts, sizes
         self._stream = open(path, "rb")  # noqa: SIM115 - open for as long as the documents are
 
     def __getitem__(self, doc_id: str) -> Doc:
         row = self._row[doc_id]
-        raw = os.pread(self._stream.fileno(), int(self._sizes[row]), int(self._starts[row]))
+        raw = os.pread(self._stream.fileno(), self._sizes[row], self._starts[row])
         doc = self._parse(_text_of(raw), f"{self._path}, {doc_id}")
         if doc.doc_id != doc_id:
             raise InputError(

@@ -22,9 +22,18 @@ def mean_average_precision(
     """Returns the mean average precision of the first k documents, in [0, 1], higher is better.
 
     The precision at the rank of every relevant document within k, added up and divided by the number of *all*
-    judged relevant documents, retrieved or not. Relevant is a grade of 1 or more.
+    judged relevant documents, retrieved or not. Relevant is a grade of 1 or more. Scores are compared as float32, ties
+    fall to the higher document id.
 
     After trec_eval's ``map_cut``, https://github.com/usnistgov/trec_eval.
+
+    Args:
+        run: Scores by query and document.
+        qrels: Grades by query and document.
+        k: The cutoff; None for the whole ranking.
+        missing: What becomes of a judged query that the run lacks.
+        same_ids: Whether a document whose id equals the query's stays.
+        seed: Seed of the interval.
     """
     return over_judged(
         f"MAP@{k}" if k else "MAP",

@@ -19,7 +19,8 @@ def compliance(
 
     No relevance judgements are needed: the condition is proved by a program (contains a word, is shorter than a
     length, is not among the documents that a list rules out). Where fewer than k documents were returned, the share
-    is of those; a query without results has no value and is named.
+    is of those; a query without results has no value and is named. Scores are compared as float32, ties fall to the
+    higher document id. A measure of this project.
 
     Args:
         run: Scores by query and document.

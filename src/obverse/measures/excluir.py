@@ -17,7 +17,8 @@ def excluir(
     """Returns R@1, MRR@k, their differences between wanted and excluded document, and the right rank (RR).
 
     RR is the share of queries in which the wanted document stands above the excluded one within k, or stands there
-    alone. Differences are in [-1, 1], the others in [0, 1]; higher is better for all.
+    alone. Differences are in [-1, 1], the others in [0, 1]; higher is better for all. Ties are up to who made the
+    ranking; over run files they fall to the higher document id.
 
     After Zhang et al. (2024), *ExcluIR: Exclusionary Neural Information Retrieval*,
     https://arxiv.org/abs/2404.17288.

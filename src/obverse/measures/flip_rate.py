@@ -17,8 +17,8 @@ def flip_rate(
 
     A topic counts as 1 where, in every instructed view, each of the view's own positives stands above every
     document that another instructed view asks for and this one does not. Documents that a view ignores are out of
-    its ranking. Topics with fewer than two instructed views, or whose views ask for the same documents, have no
-    value.
+    its ranking; one that a run lacks has the rank ``len + 1``. Topics with fewer than two instructed views, or whose
+    views ask for the same documents, have no value. A measure of this project; 0 for a model that ignores instructions.
 
     Args:
         labels: By topic, the labels of its instructed views.

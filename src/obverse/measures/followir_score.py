@@ -21,9 +21,9 @@ def followir_score(
 ) -> Measured:
     """Returns MAP@1000 (Robust04, Core17) or nDCG@5 (News21) of the original-instruction queries, in [0, 1].
 
-    Only query ids that end in ``-og`` count, against the original judgements; where no id has a suffix, all do.
-    mteb's top-level values mix original and changed queries, and its 1.x releases judged the original runs by the
-    changed judgements: neither is this number.
+    Only query ids that end in ``-og`` count, against the original judgements; where no id has a suffix, all do. Scores
+    are compared as float32, ties fall to the higher document id. mteb's top-level values mix original and changed
+    queries, and its 1.x releases judged the original runs by the changed judgements: neither is this number.
 
     After Weller et al. (2024), *FollowIR: Evaluating and Teaching Information Retrieval Models to Follow
     Instructions*, https://arxiv.org/abs/2403.15246.

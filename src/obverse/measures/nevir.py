@@ -12,7 +12,8 @@ from obverse.records import Qrels, Run
 def nevir(run: Run, qrels: Qrels, pairs: Groups | None = None, *, seed: int = 0) -> Measured:
     """Returns the share of pairs in which both queries put their own document first, in [0, 1].
 
-    Ties fall to the higher document id, so a constant model scores 0. A query without results is wrong.
+    Higher is better. Scores are compared as float32, ties fall to the higher document id, so a constant model scores 0.
+    A query without results is wrong.
 
     After Weller et al. (2023), *NevIR: Negation in Neural Information Retrieval*,
     https://arxiv.org/abs/2305.07614.

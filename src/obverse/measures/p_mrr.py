@@ -113,7 +113,8 @@ def symmetric_p_mrr(
     For every ordered pair (a, b) of a topic's instructed views, over the documents that are positive in a and
     instruction negatives in b: how far they fall from a's ranking to b's, as in :func:`p_mrr`. The mean is over
     documents, then pairs, then topics. A model that ignores instructions gets 0; swapping the two views of a topic
-    changes nothing.
+    changes nothing. A measure of this project, by the formula of Weller et al. (2024),
+    https://arxiv.org/abs/2403.15246.
 
     Args:
         labels: By topic, the labels of its instructed views.

@@ -19,9 +19,12 @@ def recall(
     same_ids: bool = True,
     seed: int = 0,
 ) -> Measured:
-    """Returns the share of the judged relevant documents that stand among the first k, in [0, 1].
+    """Returns the share of the judged relevant documents that stand among the first k, in [0, 1], higher is better.
 
-    After trec_eval's ``recall``: the denominator is all relevant documents, also where they are more than k.
+    The denominator is all relevant documents, also where they are more than k. Scores are compared as float32, ties
+    fall to the higher document id. Arguments as for :func:`~obverse.measures.ndcg.ndcg`.
+
+    After trec_eval's ``recall``, https://github.com/usnistgov/trec_eval.
     """
     return over_judged(
         f"Recall@{k}",
@@ -49,9 +52,11 @@ def precision(
     same_ids: bool = True,
     seed: int = 0,
 ) -> Measured:
-    """Returns the share of relevant documents among the first k, in [0, 1].
+    """Returns the share of relevant documents among the first k, in [0, 1], higher is better.
 
-    After trec_eval's ``P``: the denominator is k even where fewer documents were returned.
+    The denominator is k even where fewer documents were returned. Ties and arguments as for :func:`recall`.
+
+    After trec_eval's ``P``, https://github.com/usnistgov/trec_eval.
     """
     return over_judged(
         f"P@{k}",

@@ -19,12 +19,18 @@ def mean_reciprocal_rank(
     same_ids: bool = True,
     seed: int = 0,
 ) -> Measured:
-    """Returns the mean of 1 / rank of the first relevant document, 0 where none is within k; in [0, 1].
+    """Returns the mean of 1 / rank of the first relevant document, 0 where none is within k.
+
+    In [0, 1], higher is better.
 
     Two public evaluators differ where scores are equal only in single precision. With a cutoff, scores are compared
     as they are (double precision), as mteb's ``mrr_at_k`` does; without one, as float32, as trec_eval's
-    ``recip_rank`` does. For the MS MARCO leaderboard's value see
+    ``recip_rank`` does; ties fall to the higher document id in both. Arguments as for
+    :func:`~obverse.measures.ndcg.ndcg`. For the MS MARCO leaderboard's value see
     :func:`~obverse.measures.msmarco_mrr.msmarco_mrr`.
+
+    After mteb's ``mrr`` (Muennighoff et al. 2023, *MTEB*, https://arxiv.org/abs/2210.07316) and trec_eval,
+    https://github.com/usnistgov/trec_eval.
     """
     return over_judged(
         f"MRR@{k}" if k else "MRR",

@@ -27,6 +27,8 @@ def robustness(
 ) -> Measured:
     """Returns the mean over queries of the worst nDCG@k that any of the query's instructions gets, in [0, 1].
 
+    Higher is better. Grades, ties and cutoff as in :func:`~obverse.measures.ndcg.ndcg`.
+
     After Oh et al. (2024), *InstructIR: A Benchmark for Instruction Following of Information Retrieval Models*,
     https://arxiv.org/abs/2402.14334. An instructed query without results counts as 0 here; in the authors' code it
     vanishes and in mteb it raises.
