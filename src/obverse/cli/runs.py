@@ -9,6 +9,9 @@ import typer
 from obverse.cli import app
 from obverse.errors import SettingError
 
+KeyVariable = Annotated[
+    str, typer.Option(help="The environment variable that holds the server's key.")
+]
 RunFolder = Annotated[str, typer.Argument(help="The run's folder.")]
 
 
@@ -22,6 +25,58 @@ def batch_import(
     from obverse.log import say
 
     say(f"batch-import: {import_results(results, run)}")
+
+
+@app.command("batch-submit")
+def batch_submit(
+    run: RunFolder,
+    endpoint: Annotated[
+        str, typer.Option(help="Base URL of a server with /files and /batches, https://host/v1.")
+    ],
+    api_key_env: KeyVariable = "OPENAI_API_KEY",
+) -> None:
+    """Hand in a run's request files; what was handed in already is not handed in again."""
+    import asyncio
+
+    from obverse.llm.batch_service import BatchService, submit_files
+    from obverse.log import say
+
+    batches = asyncio.run(submit_files(run, BatchService(endpoint, api_key_env)))
+    for batch in batches:
+        print(batch.batch_id)
+    say(f"batch-submit: {len(batches):,} batches handed in; their state: obverse batch-poll {run}")
+
+
+@app.command("batch-poll")
+def batch_poll(
+    run: RunFolder,
+    wait: Annotated[bool, typer.Option("--wait", help="Ask again until all are over.")] = False,
+    every: Annotated[float, typer.Option(help="With --wait: seconds between two looks.")] = 60.0,
+    api_key_env: KeyVariable = "OPENAI_API_KEY",
+) -> None:
+    """Ask how far a run's batches are, and import what has come back; exit status 75 while some are running."""
+    import asyncio
+    import time
+
+    from obverse.llm.batch_service import poll
+    from obverse.log import say
+
+    while True:
+        found = asyncio.run(poll(run, api_key_env))
+        for batch_id, told in found.statuses.items():
+            say(f"batch-poll: {batch_id}: {told}")
+        for problem in found.problems:
+            say(f"batch-poll: {problem}")
+        say(f"batch-poll: {found.imported}")
+        if found.again:
+            say(
+                f"batch-poll: {found.again:,} requests ended without reply; run the same command to write them anew"
+            )
+        if not found.running:
+            return
+        if not wait:
+            raise typer.Exit(75)
+        time.sleep(every)
 
 
 @app.command("status")

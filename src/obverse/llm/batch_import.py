@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,19 +67,34 @@ def import_results(
     Raises:
         InputError: If the run wrote no request file, or a file of results is missing.
     """
-    requests = _requests(Path(folder) if folder is not None else Path(run_dir) / "batch")
+    requests = requests_of(Path(folder) if folder is not None else Path(run_dir) / "batch")
     found = Imported()
     with Journal(run_dir) as journal:
-        for path in paths:
-            for row in _rows(path, found):
-                _take(row, requests, journal, found)
+        import_into(journal, requests, paths, found)
         found.missing = sum(journal.is_open(request.key) for request in requests.values())
     return found
 
 
-def _requests(folder: Path) -> dict[str, Request]:
+def import_into(
+    journal: Journal,
+    requests: Mapping[str, Request],
+    paths: Iterable[str | os.PathLike[str]],
+    found: Imported,
+) -> None:
+    """Reads result and error files into an open journal and counts what they held."""
+    for path in paths:
+        for row in _rows(path, found):
+            _take(row, requests, journal, found)
+
+
+def requests_of(folder: Path, name: str = "*.requests.jsonl") -> dict[str, Request]:
+    """Returns the requests of a folder's request files, or of one, by their custom_id.
+
+    Raises:
+        InputError: If there is none.
+    """
     requests: dict[str, Request] = {}
-    for path in sorted(folder.glob("*.requests.jsonl")) if folder.is_dir() else []:
+    for path in sorted(folder.glob(name)) if folder.is_dir() else []:
         bodies = {row["custom_id"]: row["body"] for _, row in read_json_lines(path)}
         for _, row in read_json_lines(path.with_suffix(".tags")):
             body = bodies[row["custom_id"]]
@@ -106,7 +121,7 @@ def _rows(path: str | os.PathLike[str], found: Imported) -> Iterator[dict[str, A
 
 
 def _take(
-    row: dict[str, Any], requests: dict[str, Request], journal: Journal, found: Imported
+    row: dict[str, Any], requests: Mapping[str, Request], journal: Journal, found: Imported
 ) -> None:
     request = requests.get(row["custom_id"][:ID_CHARS])
     if request is None:

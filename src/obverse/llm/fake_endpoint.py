@@ -19,6 +19,7 @@ import orjson
 from aiohttp import web
 
 from obverse.llm.fake_answers import fake_answer, fake_logprobs
+from obverse.llm.fake_batches import FakeBatches
 from obverse.llm.forms import Form
 from obverse.llm.request import canonical
 
@@ -50,6 +51,7 @@ class FakeEndpoint:
         log: A file that gets the digest of each request when it arrives.
         reply: Makes the content of replies instead.
         logprobs: Whether log-probabilities are sent where they are asked for.
+        batches: Its batches.
         counts: What happened, by name.
     """
 
@@ -64,6 +66,7 @@ class FakeEndpoint:
     log: str | None = None
     reply: Callable[[dict[str, Any]], str] | None = None
     logprobs: bool = True
+    batches: FakeBatches | None = None
     counts: Counter[str] = field(default_factory=Counter)
     _times: Counter[str] = field(default_factory=Counter)
     _busy: int = 0
@@ -77,6 +80,8 @@ class FakeEndpoint:
         app.router.add_post("/v1/chat/completions", self.complete)
         app.router.add_get("/v1/models", self.models)
         app.router.add_get("/counts", self.show_counts)
+        self.batches = self.batches or FakeBatches(self._answer)
+        self.batches.add_to(app)
         if self.log:
             self._log_file = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         self._places = asyncio.Semaphore(self.slots) if self.slots else None
