@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from obverse.cli import app
 from obverse.cli.json_output import print_json
+
+if TYPE_CHECKING:
+    from obverse.rankers import Ranker
 
 
 @app.command()
@@ -47,8 +50,6 @@ def probe(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show on one screen whether the top ten move, and the right way, when the instruction changes."""
-    from obverse.rankers import load_ranker
-
     if on is not None:
         _probe_constraints(
             models, on, out=out, max_tokens=max_tokens, threads=threads, seed=seed, json=json
@@ -56,22 +57,48 @@ def probe(
         return
     from obverse.probe import probe, screen
     from obverse.probe_input import probe_input
+    from obverse.provenance import versions
 
     chosen, asked = probe_input(docs, queries, take=take, take_queries=take_queries, seed=seed)
     rows = {}
     for model in models:
-        limit = max_tokens or (None if model == "bm25" else 128)
-        ranker = load_ranker(model, max_tokens=limit, threads=threads)
+        ranker = _ranker(model, max_tokens, threads)
         found = probe(ranker, chosen, asked, seed=seed)
-        rows[ranker.name] = {"kinds": [each.to_json() for each in found], "about": ranker.note()}
+        made = {**ranker.note(), "joining": "model", "ties": "trec", "versions": versions()}
+        rows[ranker.name] = {"kinds": [each.to_json() for each in found], "about": made}
         if not json:
             print(screen(f"{ranker.name}: {len(chosen)} documents, {len(asked)} queries", found))
+            print(_made(made))
     if json:
         about = {"documents": len(chosen), "queries": len(asked), "seed": seed}
         if len(rows) == 1:
             print_json({"model": next(iter(rows)), **about, **next(iter(rows.values()))})
         else:
             print_json({**about, "models": rows})
+
+
+_QUICK = 128
+"""Tokens that a probe lets a model read: it is to take less than a minute."""
+
+
+def _ranker(model: str, max_tokens: int | None, threads: int | None) -> Ranker:
+    from obverse.rankers import EncoderRanker, load_ranker
+
+    ranker = load_ranker(model, max_tokens=max_tokens, threads=threads)
+    if max_tokens is None and isinstance(ranker, EncoderRanker) and "://" not in model:
+        ranker.encoder.max_tokens = min(_QUICK, ranker.encoder.max_tokens)
+    return ranker
+
+
+def _made(about: dict[str, Any]) -> str:
+    """How the numbers of a screen were made, in one line."""
+    limit, digest = about.get("max_tokens"), about.get("template_digest")
+    named = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    return (
+        f"joining {about['joining']}, ties {about['ties']}, "
+        f"{f'template {digest}' if digest else 'no template'}, "
+        f"{f'{limit} tokens' if limit else 'no token limit'}; {named}"
+    )
 
 
 def _probe_constraints(
