@@ -214,7 +214,7 @@ def test_a_killed_recipe_goes_on_to_the_same_numbers(
     monkeypatch.setattr(running, "run_cell", whole)
     _run(tmp_path / "out", base, held_out)
     assert len(list(tmp_path.glob("out/cells/*/README.md"))) == 8
-    assert "leak" in next(tmp_path.glob("out/cells/*/model/README.md")).read_text()
+    assert "checked for this card" in next(tmp_path.glob("out/cells/*/model/README.md")).read_text()
     first, second = (json.loads((p / "results.json").read_text()) for p in (done, tmp_path / "out"))
     assert first["means"] == second["means"]
 

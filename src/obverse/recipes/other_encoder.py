@@ -16,7 +16,7 @@ def word_vectors(encoder: Encoder, texts: Sequence[str]) -> Vectors:
     """Returns texts as the mean of their input embeddings, without any layer of the encoder: float32 ``[n, d]``."""
     import torch
 
-    model = encoder.model
+    model: Any = encoder.model
     inner: Any = model.transformers_model
     table = inner.get_input_embeddings().weight.detach().float().cpu()
     tokenizer = model.tokenizer

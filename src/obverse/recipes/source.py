@@ -207,9 +207,7 @@ def _make(
         instructed,
         apart,
     )
-    found = [topic for topic in read_topics(apart) if topic.plain_view and _is_whole(topic)]
-    if two_sided:
-        found = [topic for topic in found if kept(topic) is not None and turned(topic) is not None]
+    found = [topic for topic in read_topics(apart) if _fits(topic, two_sided)]
     if not found:
         raise InputError(
             "leaves no topic with a plain and two instructed views",
@@ -220,12 +218,27 @@ def _make(
     encoder.vectors.of([doc for topic in order for doc in topic.docs])
     run_stage(
         "score",
-        lambda some, drops: _with_leads(encoder, similarity_gain(encoder, _NEVER)(some, drops)),
-        order,
+        lambda some, drops: _with_leads(
+            encoder, similarity_gain(encoder, _NEVER)(_only(order, some, drops), drops)
+        ),
+        apart,
         scored,
         parameters={"base": encoder.name, "size": size},
     )
     return len(found)
+
+
+def _fits(topic: Topic, two_sided: bool) -> bool:
+    whole = topic.plain_view is not None and _is_whole(topic)
+    return whole and (not two_sided or (kept(topic) is not None and turned(topic) is not None))
+
+
+def _only(chosen: list[Topic], topics: Iterable[Topic], drops: Drops) -> Iterator[Topic]:
+    names = {topic.topic_id for topic in chosen}
+    for topic in topics:
+        if topic.topic_id not in names:
+            drops.add(topic.topic_id, "not drawn by the scale, or one-sided")
+    yield from chosen
 
 
 def _replayed(folder: Path) -> Path:
