@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from obverse.audit.reporting import note_in_made_file
 from obverse.cards import write_data_card, write_model_card
-from obverse.cards.data_card import split_name
+from obverse.cards.data_card import split_name, without_folders
 from obverse.cards.front_matter import front_matter, licence_facts, size_category
 from obverse.cards.model_card import base_name
 from obverse.cli import _register, app
@@ -102,6 +102,7 @@ def test_the_data_card_tells_the_whole_history(data: Path) -> None:
     assert head["license"] == "cc-by-4.0"
     assert head["size_categories"] == ["n<1K"]
     assert head["configs"][0]["data_files"] == [{"split": "train", "path": "bikes.jsonl"}]
+    assert str(data.parent) not in text
     assert text.index("| filter |") < text.index("| mix |")
     assert (
         "- taken out against `test.jsonl` by text: 1 for the text of a test query or document"
@@ -211,6 +212,21 @@ def test_licences_and_sizes_have_the_hubs_names() -> None:
     assert [size_category(n) for n in (999, 1_000, 5_000_000)] == ["n<1K", "1K<n<10K", "1M<n<10M"]
     assert base_name("/home/ann/models/x") == "x"
     assert base_name("BAAI/bge-m3") == "BAAI/bge-m3"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("5 topics from /home/ann/a b.jsonl", "5 topics from a b.jsonl"),
+        ("../x/y.jsonl, in ./z.jsonl", "y.jsonl, in z.jsonl"),
+        ("runs/of/mine.jsonl", "mine.jsonl"),
+        ("topics=/data/bench", "topics=bench"),
+        ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B"),
+        ("3 of 5 views", "3 of 5 views"),
+    ],
+)
+def test_no_folder_of_a_machine_gets_into_a_card(text: str, said: str) -> None:
+    assert without_folders(text) == said
 
 
 def test_the_command(model: Path, data: Path, tmp_path: Path) -> None:

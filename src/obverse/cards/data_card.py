@@ -198,8 +198,8 @@ def _steps(facts: DataFacts) -> str:
         settings = ", ".join(f"{key} {_short(value)}" for key, value in step.parameters.items())
         dropped = "; ".join(f"{count:,} {reason}" for reason, count in step.dropped.items())
         note = " (another file by now)" if step.changed else ""
-        came, left = step.made.get("came") or "", step.made.get("left") or ""
-        rows.append((f"{step.command}{note}", settings, str(came), str(left), dropped))
+        came, left = (without_folders(str(step.made.get(key) or "")) for key in ("came", "left"))
+        rows.append((f"{step.command}{note}", settings, came, left, dropped))
     lines = [
         table(("stage", "settings", "in", "out", "set aside"), rows)
         if rows
@@ -208,21 +208,32 @@ def _steps(facts: DataFacts) -> str:
     if facts.made.origins:
         names = ", ".join(f"`{path.name}`" for path in facts.made.origins)
         lines.append(f"First inputs: {names}.")
-    written = [
-        (method, model, f"{count:,}") for (method, model), count in facts.models.most_common()
-    ]
-    if written:
-        lines.append(table(("method", "instructions written by", "views"), written))
+    if facts.models:
+        lines.append(written_by(facts))
     return "\n\n".join(lines)
 
 
+def written_by(facts: DataFacts) -> str:
+    """Returns the table of methods and of the models that wrote their instructions."""
+    rows = [
+        (method, without_folders(model), f"{count:,}")
+        for (method, model), count in facts.models.most_common()
+    ]
+    return table(("method", "instructions written by", "views"), rows)
+
+
 def _short(value: Any) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    if isinstance(value, dict) or (
-        isinstance(value, list) and any(isinstance(v, dict) for v in value)
-    ):
+    """A setting's value; of a path its name alone, which is no business of those who read the card."""
+    if isinstance(value, list) and not any(isinstance(item, dict | list) for item in value):
+        return ", ".join(map(_short, value))
+    if isinstance(value, dict | list):
         return "..."
-    return f"`{Path(text).name if '/' in text and ',' not in text else text}`"
+    return f"`{without_folders(str(value))}`"
+
+
+def without_folders(text: str) -> str:
+    """Returns the text with every path cut down to its last name; hub names, of two parts, stay."""
+    return re.sub(r"(?<![^\s=])(?:/|\.{1,2}/|(?:[\w.-]+/){2,})(?:[^\s/]+/)*([^\s/,]+)", r"\1", text)
 
 
 def _example(topic: Topic | None) -> list[str]:

@@ -129,9 +129,10 @@ def _follow(
 
 
 def _found(name: str, reader: Path) -> Path:
-    """Where an input lies: as it was named then, or beside the file that was made of it."""
+    """Where an input lies: as it was named then, or as seen from the file that was made of it, or beside that."""
     named = Path(name)
-    return named if named.is_file() else reader.parent / named.name
+    places = (named, reader.parent / named, reader.parent / named.name)
+    return next((place for place in places if place.is_file()), places[-1])
 
 
 def _without_title(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from obverse.cards.data_card import DataFacts
+from obverse.cards.data_card import DataFacts, written_by
 from obverse.cards.front_matter import front_matter, languages_of, licence_facts
 from obverse.cards.sections import (
     MARK,
@@ -65,7 +65,8 @@ def model_card(
         leaks: Checks of the data against test sets: ``{"against", "levels", "dropped"}``.
     """
     history = data.made if data is not None else None
-    base = base_name(str(made.get("base", "")))
+    # A folder is told from a hub's name while it is there: what training has noted counts.
+    base = str(made.get("base_name") or base_name(str(made.get("base", ""))))
     head = front_matter(
         {
             "language": languages_of(language),
@@ -217,8 +218,7 @@ def _trained_on(made: Mapping[str, Any], data: DataFacts | None) -> str:
     if not books:
         lines.append("What it was trained on was not written down.")
     if data is not None and data.models:
-        written = [(m, by, f"{count:,}") for (m, by), count in data.models.most_common()]
-        lines.append(table(("method", "instructions written by", "views"), written))
+        lines.append(written_by(data))
     return "\n\n".join(lines)
 
 

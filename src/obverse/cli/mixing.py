@@ -109,9 +109,11 @@ def mix(
         )
     if replace is not None:
         unit = unit or "views"
-        replace_files(sources[0], replace, out, match=match, unit=unit, part=part, seed=seed)
+        replace_files(
+            sources[0], replace, out, match=match, unit=unit, part=part, tokens=tokens, seed=seed
+        )
     else:
-        append_files(sources[0], append or [], out, match=match)
+        append_files(sources[0], append or [], out, match=match, tokens=tokens)
 
 
 @app.command()

@@ -81,6 +81,7 @@ def replace_files(
     match: str = "topic_id",
     unit: str = "views",
     part: float = 1.0,
+    tokens: str = "words",
     seed: int = 0,
 ) -> Ledger:
     """Writes the base with topics of another file in their place, see :func:`obverse.mix.replace`."""
@@ -94,17 +95,19 @@ def replace_files(
         "could_not_be_swapped": made.kept,
         "unused": made.unused,
     }
-    return _finish("mix", out, made.topics, found, drops, settings, replaced=facts)
+    return _finish("mix", out, made.topics, found, drops, settings, tokens=tokens, replaced=facts)
 
 
-def append_files(base: str, others: Sequence[str], out: Path, *, match: str = "topic_id") -> Ledger:
+def append_files(
+    base: str, others: Sequence[str], out: Path, *, match: str = "topic_id", tokens: str = "words"
+) -> Ledger:
     """Writes the base with other files added, see :func:`obverse.mix.append`."""
     found = {name: list(read_topics(name)) for name in (base, *others)}
     topics = found[base]
     for other in others:
         topics = append(topics, found[other], match=match)
     settings = {"append": list(others), "match": match}
-    return _finish("mix", out, topics, found, Drops(), settings)
+    return _finish("mix", out, topics, found, Drops(), settings, tokens=tokens)
 
 
 def _finish(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from obverse.cards.model_card import model_card
+from obverse.cards.model_card import base_name, model_card
 from obverse.errors import SettingError
 from obverse.files import read_json, write_json
 from obverse.inputs import FILE_NAME, Template
@@ -349,6 +349,7 @@ def _finish(run: Run, trainer: Any, done: Trained, *, keep: bool) -> None:
         "command": "train",
         "run": run.identity,
         "base": run.base,
+        "base_name": base_name(run.base),
         "trained_on": ledger(run.topics.topics, tokens=None).to_json(hashes=False),
         "steps": done.steps,
         "loss": done.loss,
