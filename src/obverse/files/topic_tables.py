@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sized
-from itertools import islice
+from array import array
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,10 @@ from obverse.errors import InputError, MissingExtra
 from obverse.files.json_text import to_json
 from obverse.files.whole import whole_file
 from obverse.records import Topic
+
+_TOPICS_AT_ONCE = 1 << 20
+_CHARACTERS_AT_ONCE = 1 << 28
+"""How many topics, and how many characters of different texts, one group of rows holds."""
 
 
 def parquet() -> Any:
@@ -29,86 +33,128 @@ def parquet() -> Any:
     return pyarrow
 
 
-def _parquet_schema(pa: Any) -> Any:
-    doc = pa.struct([("doc_id", pa.string()), ("title", pa.string()), ("text", pa.string())])
-    view = pa.struct(
-        [
-            ("instruction", pa.string()),
-            ("labels", pa.map_(pa.string(), pa.string())),
-            ("origin", pa.string()),
-            ("checks", pa.string()),
-        ]
-    )
-    return pa.schema(
-        [
-            ("topic_id", pa.string()),
-            ("query", pa.string()),
-            ("docs", pa.list_(doc)),
-            ("views", pa.list_(view)),
-        ]
-    )
+def write_topic_table(path: str | os.PathLike[str], topics: Iterable[Topic]) -> int:
+    """Writes topics as Parquet and returns their number.
 
-
-def write_topic_table(
-    path: str | os.PathLike[str], topics: Iterable[Topic], rows_per_group: int = 5_000
-) -> int:
-    pa = parquet()
-    schema, count = _parquet_schema(pa), 0
-    # A large dictionary page stores a document that many topics share once for each group of rows.
-    settings = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 28}
-    rest = iter(topics)
-    with whole_file(path) as stream, pa.parquet.ParquetWriter(stream, schema, **settings) as writer:
-        while batch := list(islice(rest, rows_per_group)):
-            count += len(batch)
-            writer.write_table(_arrow_table(pa, schema, batch))
+    A group of rows is as large as memory allows, so that its dictionary of texts holds each document once, however
+    many topics share it.
+    """
+    pa, count = parquet(), 0
+    # Without the Arrow schema the dictionaries are the file's own affair: every reader sees strings.
+    settings = {
+        "compression": "zstd",
+        "dictionary_pagesize_limit": (1 << 31) - 1,
+        "store_schema": False,
+    }
+    with whole_file(path) as stream:
+        group = _Group()
+        with pa.parquet.ParquetWriter(stream, group.table(pa).schema, **settings) as writer:
+            for topic in topics:
+                group.add(topic)
+                count += 1
+                if group.is_full:
+                    writer.write_table(group.table(pa), _TOPICS_AT_ONCE)
+                    group = _Group()
+            if group.count:
+                writer.write_table(group.table(pa), _TOPICS_AT_ONCE)
     return count
 
 
-def _arrow_table(pa: Any, schema: Any, topics: list[Topic]) -> Any:
-    docs = [doc for topic in topics for doc in topic.docs]
-    views = [view for topic in topics for view in topic.views]
-    labels = [view.labels for view in views]
-    doc_columns = [[d.doc_id for d in docs], [d.title for d in docs], [d.text for d in docs]]
-    doc_type, view_type = (
-        schema.field("docs").type.value_type,
-        schema.field("views").type.value_type,
-    )
-    label_column = pa.MapArray.from_arrays(
-        _offsets(labels),
-        pa.array([doc_id for each in labels for doc_id in each], pa.string()),
-        pa.array([str(label) for each in labels for label in each.values()], pa.string()),
-    )
-    view_columns = [
-        pa.array([view.instruction for view in views], pa.string()),
-        label_column,
-        pa.array([to_json(view.origin).decode() for view in views], pa.string()),
-        pa.array([to_json(view.checks).decode() for view in views], pa.string()),
-    ]
-    columns = [
-        pa.array([topic.topic_id for topic in topics], pa.string()),
-        pa.array([topic.query for topic in topics], pa.string()),
-        pa.ListArray.from_arrays(
-            _offsets([topic.docs for topic in topics]),
-            pa.StructArray.from_arrays(
-                [pa.array(column, pa.string()) for column in doc_columns], fields=list(doc_type)
+class _Pool(dict[str, int]):
+    """Gives each different string a number."""
+
+    size = 0
+
+    def __missing__(self, text: str) -> int:
+        number = self[text] = len(self)
+        self.size += len(text)
+        return number
+
+
+class _Column:
+    """Strings as numbers of a pool; columns of the same strings may share theirs."""
+
+    def __init__(self, pool: _Pool | None = None) -> None:
+        self.pool = _Pool() if pool is None else pool
+        self.numbers = array("i")
+
+    def extend(self, texts: Iterable[str]) -> None:
+        self.numbers.extend(map(self.pool.__getitem__, texts))
+
+    def append(self, text: str) -> None:
+        self.numbers.append(self.pool[text])
+
+    def arrow(self, pa: Any) -> Any:
+        """Returns the column as Arrow has it: the numbers, and each string once."""
+        texts = pa.array(list(self.pool), pa.string())
+        return pa.DictionaryArray.from_arrays(pa.array(self.numbers, pa.int32()), texts)
+
+
+class _Group:
+    """Topics as columns, in which each different string stands once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.topic_ids, self.queries = _Column(), _Column()
+        self.doc_ids, self.titles, self.texts = _Column(), _Column(), _Column()
+        self.instructions, self.origins, self.checks = _Column(), _Column(), _Column()
+        self.label_ids, self.labels = _Column(self.doc_ids.pool), _Column()
+        self.docs_end, self.views_end, self.labels_end = (array("i", [0]) for _ in range(3))
+
+    @property
+    def is_full(self) -> bool:
+        columns = (self.texts, self.titles, self.queries, self.instructions, self.origins)
+        size = sum(column.pool.size for column in columns)
+        return size > _CHARACTERS_AT_ONCE or self.count >= _TOPICS_AT_ONCE
+
+    def add(self, topic: Topic) -> None:
+        """Adds one topic."""
+        self.count += 1
+        self.topic_ids.append(topic.topic_id)
+        self.queries.append(topic.query)
+        self.doc_ids.extend([doc.doc_id for doc in topic.docs])
+        self.titles.extend([doc.title for doc in topic.docs])
+        self.texts.extend([doc.text for doc in topic.docs])
+        self.docs_end.append(len(self.doc_ids.numbers))
+        for view in topic.views:
+            self.instructions.append(view.instruction)
+            self.label_ids.extend(view.labels)
+            self.labels.extend(view.labels.values())
+            self.labels_end.append(len(self.labels.numbers))
+            self.origins.append(to_json(view.origin).decode())
+            self.checks.append(to_json(view.checks).decode())
+        self.views_end.append(len(self.instructions.numbers))
+
+    def table(self, pa: Any) -> Any:
+        """Returns the topics as an Arrow table with the columns that docs/records.md describes."""
+
+        def struct(**columns: Any) -> Any:
+            return pa.StructArray.from_arrays(list(columns.values()), list(columns))
+
+        def lists(ends: array[int], values: Any) -> Any:
+            return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)
+
+        docs = struct(
+            doc_id=self.doc_ids.arrow(pa), title=self.titles.arrow(pa), text=self.texts.arrow(pa)
+        )
+        views = struct(
+            instruction=self.instructions.arrow(pa),
+            labels=pa.MapArray.from_arrays(
+                pa.array(self.labels_end, pa.int32()),
+                self.label_ids.arrow(pa),
+                self.labels.arrow(pa),
             ),
-        ),
-        pa.ListArray.from_arrays(
-            _offsets([topic.views for topic in topics]),
-            pa.StructArray.from_arrays(view_columns, fields=list(view_type)),
-        ),
-    ]
-    return pa.Table.from_arrays(
-        [column.cast(field.type) for column, field in zip(columns, schema, strict=True)],
-        schema=schema,
-    )
-
-
-def _offsets(parts: Iterable[Sized]) -> list[int]:
-    offsets = [0]
-    for part in parts:
-        offsets.append(offsets[-1] + len(part))
-    return offsets
+            origin=self.origins.arrow(pa),
+            checks=self.checks.arrow(pa),
+        )
+        return pa.table(
+            {
+                "topic_id": self.topic_ids.arrow(pa),
+                "query": self.queries.arrow(pa),
+                "docs": lists(self.docs_end, docs),
+                "views": lists(self.views_end, views),
+            }
+        )
 
 
 def read_topic_table(name: str) -> Iterator[tuple[int, Any]]:

@@ -272,7 +272,7 @@ def _note_time(gathering: Gathering, topic: int, stamp: Any, line: int) -> None:
     if time is None:
         gathering.findings.note("bad_time", line, "timestamp", f"{stamp!r:.40} is no time")
     else:
-        gathering.seen([topic], [time])
+        gathering.seen(topic, time)
 
 
 def seconds(stamp: Any) -> float | None:

@@ -123,8 +123,7 @@ class FlatRows:
 
     def _place(self, key: Any, line: int) -> tuple[int, int]:
         query, instruction = key if type(key) is tuple else (key, "")
-        topic = self.gathering.topic_of_query(query, line)
-        self.gathering.more_rows([topic], -1)  # counted with all others of the block
+        topic = self.gathering.topic_of_query(query, line, rows=0)  # counted with its block
         view = self.gathering.view(topic, (instruction or "").strip() and instruction)
         self._places[key] = topic, view
         return topic, view
@@ -154,7 +153,7 @@ class FlatRows:
             times = np.asarray(columns["time"][rows], dtype=np.float64)  # NaN for None
             times = np.where(abs(times) > 1e11, times / 1000, times)
             there = ~np.isnan(times)
-            gathering.seen(np.asarray(topics)[there], times[there])
+            gathering.all_seen(np.asarray(topics)[there], times[there])
 
 
 def _is_fine(query: str, passage: tuple[str, str, str]) -> bool:

@@ -6,7 +6,7 @@ Two million judgements take about 40 MB, and an id about 150 bytes; texts go to 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from math import inf
 from typing import Any
 
@@ -53,8 +53,8 @@ class Gathering:
         self._times = array("d")
         self.positive_field, self.negative_field = "positive", "negative"
 
-    def topic(self, key: str, topic_id: str, query: str, line: int) -> int:
-        """Returns the number of the topic with this key, and counts one row to it."""
+    def topic(self, key: str, topic_id: str, query: str, line: int, rows: int = 1) -> int:
+        """Returns the number of the topic with this key, and counts so many rows to it."""
         number = self._topics.get(key)
         if number is not None and self._queries[number] != query and key == topic_id:  # noqa: SIM102
             if normalised(self._queries[number]) != normalised(query):
@@ -74,17 +74,17 @@ class Gathering:
             self._rows.append(0)
             self._times.append(-inf)
             self._plain_views.append(-1)
-        self._rows[number] += 1
+        self._rows[number] += rows
         return number
 
-    def topic_of_query(self, query: str, line: int) -> int:
-        """Returns the number of the topic of a query's text, and counts one row to it."""
+    def topic_of_query(self, query: str, line: int, rows: int = 1) -> int:
+        """Returns the number of the topic of a query's text, and counts so many rows to it."""
         name = query_id(query)
-        return self.topic(name, name, query, line)
+        return self.topic(name, name, query, line, rows)
 
-    def more_rows(self, topics: list[int], count: int = 1) -> None:
-        """Counts one more row (or one less) to each of the topics."""
-        np.add.at(np.frombuffer(self._rows, dtype=np.int32), topics, count)
+    def more_rows(self, topics: list[int]) -> None:
+        """Counts one more row to each of the topics."""
+        np.add.at(np.frombuffer(self._rows, dtype=np.int32), topics, 1)
 
     def view(self, topic: int, instruction: str) -> int:
         """Returns the number of the topic's view under an instruction."""
@@ -101,10 +101,12 @@ class Gathering:
         self._instructions.append(instruction)
         return len(self._instructions) - 1
 
-    def seen(
-        self, topics: Sequence[int] | Numbers, times: Sequence[float] | NDArray[np.float64]
-    ) -> None:
-        """Remembers when the topics were last seen, in seconds since 1970."""
+    def seen(self, topic: int, time: float) -> None:
+        """Remembers when the topic was last seen, in seconds since 1970."""
+        self._times[topic] = max(time, self._times[topic])
+
+    def all_seen(self, topics: Numbers, times: NDArray[np.float64]) -> None:
+        """Remembers when each of the topics was last seen."""
         np.maximum.at(np.frombuffer(self._times, dtype=np.float64), topics, times)
 
     def because(self, topic: int, reason: str) -> None:
