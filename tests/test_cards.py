@@ -186,6 +186,11 @@ def test_a_card_by_hand_or_of_another_set_is_not_written_over(data: Path) -> Non
     assert first.read_text() == "# By hand\n"
 
 
+def test_a_model_has_one_card_under_any_title(model: Path) -> None:
+    write_model_card(model, name="first")
+    assert "# second\n" in write_model_card(model, name="second").read_text(encoding="utf-8")
+
+
 def test_a_file_that_was_made_anew_since_is_marked(data: Path) -> None:
     write_topics(data.parent / "kept.jsonl", _topics(3))
     assert "filter (another file by now)" in write_data_card([data]).read_text(encoding="utf-8")

@@ -109,12 +109,21 @@ def test_a_counterpart_is_found_by_query_and_the_id_stays() -> None:
     ]
 
 
-def test_any_topic_gives_way_where_none_is_a_counterpart() -> None:
-    other = [_topic(f"new{n}", "x") for n in range(5)]
-    made = replace(ONE_SIDED, other, match="any")
-    assert len(made.topics) == 21
-    assert _ids(made.topics) >= _ids(other)
-    assert replace(other, ONE_SIDED, match="any").unused == 16
+def test_any_topics_come_for_as_many_views_of_any_others() -> None:
+    plain = [_topic(f"new{n}", "") for n in range(9)]
+    made = replace(TWO_SIDED, plain, match="any")
+    assert _views(made.topics) == 42
+    assert (len(made.came), len(made.made_room), len(made.topics), made.unused) == (8, 4, 25, 1)
+    half = replace(TWO_SIDED, plain, match="any", part=0.5)
+    assert (len(half.came), len(half.made_room)) == (4, 2)
+    assert _ids(half.came) < _ids(made.came)
+    as_many = replace(TWO_SIDED, plain, match="any", unit="topics")
+    assert (len(as_many.topics), _views(as_many.topics)) == (21, 33)
+    drops = Drops()
+    made.note(drops)
+    assert drops.by_reason == {MADE_ROOM: 8}
+    with pytest.raises(SettingError, match="no topics of the other set come to as many views"):
+        replace(TWO_SIDED, ONE_SIDED, match="any")
 
 
 def test_what_cannot_be_replaced_is_refused() -> None:

@@ -73,7 +73,7 @@ def write_model_card(
         language=language,
         leaks=leaks,
     )
-    return _write(text, out or home / NAME, title)
+    return _write(text, out or home / NAME, None)
 
 
 def write_data_card(
@@ -121,11 +121,12 @@ def _refuse_other_data(home: Path, made: Mapping[str, Any], digests: Sequence[st
         )
 
 
-def _write(text: str, out: str | Path, title: str) -> Path:
+def _write(text: str, out: str | Path, title: str | None) -> Path:
+    """Writes over a card of the same title, or, where a folder has one card only, of any."""
     path = Path(out)
     if str(out) != "-" and path.exists():
         found = _MARK.search(path.read_text(encoding="utf-8")) if path.is_file() else None
-        if found is None or found[1] != title:
+        if found is None or title not in (None, found[1]):
             of = f"is the card of {found[1]}" if found else "was not written by obverse"
             raise SettingError(of, where=str(path), fix="Give another place with --out")
     with whole_file(path) as stream:

@@ -92,6 +92,7 @@ def replace_files(
     facts = {
         "swapped": len(made.swaps),
         "made_room": len(made.made_room),
+        "came": len(made.came),
         "could_not_be_swapped": made.kept,
         "unused": made.unused,
     }

@@ -54,7 +54,8 @@ class Replaced:
     Attributes:
         topics: The set, in the base's order.
         swaps: What gave way to what.
-        made_room: Topics that left because others have more views now.
+        made_room: Topics that left because others have more views now, or have come.
+        came: Topics that stand in no other's place, with ``match="any"``.
         unused: Topics of the other set that have no place in the base.
         kept: Topics that could have given way and did not: by the part, or because equal size forbade it.
     """
@@ -62,6 +63,7 @@ class Replaced:
     topics: list[Topic]
     swaps: list[Swap]
     made_room: list[Topic]
+    came: list[Topic]
     unused: int
     kept: int
 
@@ -96,8 +98,8 @@ def replace(
     Args:
         base: The set that keeps its size.
         other: Where the topics come from.
-        match: ``topic_id``, ``query`` (compared by content; the base's id stays), or ``any``: what has no counterpart
-            takes the place of any topic.
+        match: ``topic_id``, ``query`` (compared by content; the base's id stays), or ``any``: topics whose ids the base
+            lacks come, and as much of the base leaves, whatever the queries.
         unit: What stays equal: ``views``, or ``topics`` whatever their views.
         part: The part of the possible swaps that is made; a larger part holds the smaller one.
         seed: Draws which topics give way and which make room.
@@ -112,7 +114,9 @@ def replace(
         raise SettingError(f"the size cannot stay equal in {unit!r}", fix="Use views or topics")
     if not 0 < part <= 1:
         raise SettingError(f"the part is {part:g}", fix="Give a number above 0 and at most 1")
-    pairs, unused = _pairs(base, other, match, seed)
+    if match == "any":
+        return _exchange(base, other, unit, part, seed)
+    pairs, unused = _pairs(base, other, match)
     possible = [Swap(old, new, by) for old, new, by in pairs if not _same(old, new)]
     possible.sort(key=lambda swap: seed_for(seed, "replace", swap.old.topic_id))
     if not possible:
@@ -132,7 +136,7 @@ def replace(
     new = {swap.old.topic_id: swap.new for swap in swaps}
     gone = {topic.topic_id for topic in leaving}
     topics = [new.get(t.topic_id, t) for t in base if t.topic_id not in gone]
-    return Replaced(topics, swaps, leaving, unused, len(possible) - len(swaps))
+    return Replaced(topics, swaps, leaving, [], unused, len(possible) - len(swaps))
 
 
 def append(
@@ -201,11 +205,55 @@ def _count(whole: int, part: float) -> int:
     return max(min(whole, 1), round(whole * part))
 
 
+def _exchange(
+    base: Sequence[Topic], other: Sequence[Topic], unit: str, part: float, seed: int
+) -> Replaced:
+    """As many topics, or views, of the other set come as leave the base."""
+    place = _places(base, "topic_id", "the base")
+    new = [t for key, t in _places(other, "topic_id", "the other set").items() if key not in place]
+    new.sort(key=lambda topic: seed_for(seed, "coming", topic.topic_id))
+    old = sorted(base, key=lambda topic: seed_for(seed, "leaving", topic.topic_id))
+    points = _equal_points([_size(t, unit) for t in old], [_size(t, unit) for t in new])
+    if len(points) == 1:
+        raise SettingError(
+            f"no topics of the other set come to as many {unit} as topics of the base",
+            fix="Name another set, or cut the sets to fitting numbers of views",
+        )
+    most = _count(points[-1][1], part)
+    left, came = next(point for point in reversed(points) if point[1] <= most or point == points[1])
+    gone = {topic.topic_id for topic in old[:left]}
+    kept = [topic for topic in base if topic.topic_id not in gone]
+    unused = len(other) - came
+    return Replaced([*kept, *new[:came]], [], old[:left], new[:came], unused, len(kept))
+
+
+def _equal_points(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
+    """How many of the first of each come to equal sums."""
+    points, sums = [(0, 0)], [0, 0]
+    left = came = 0
+    while True:
+        if sums[1] > sums[0]:
+            if left == len(old):
+                return points
+            sums[0] += old[left]
+            left += 1
+        elif came == len(new):
+            return points
+        else:
+            sums[1] += new[came]
+            came += 1
+        if sums[0] == sums[1]:
+            points.append((left, came))
+
+
+def _size(topic: Topic, unit: str) -> int:
+    return 1 if unit == "topics" else len(topic.views)
+
+
 def _pairs(
-    base: Sequence[Topic], other: Sequence[Topic], match: str, seed: int
+    base: Sequence[Topic], other: Sequence[Topic], by: str
 ) -> tuple[list[tuple[Topic, Topic, str]], int]:
     """``(base topic, what would stand in its place, the other's topic_id)``, and how many have no place."""
-    by = "query" if match == "query" else "topic_id"
     place, coming = _places(base, by, "the base"), _places(other, by, "the other set")
     pairs = []
     for key, old in place.items():
@@ -213,14 +261,7 @@ def _pairs(
             continue
         _refuse_other_query(old, new)
         pairs.append((old, dataclasses.replace(new, topic_id=old.topic_id), new.topic_id))
-    rest = [topic for key, topic in coming.items() if key not in place]
-    if match != "any":
-        return pairs, len(rest)
-    free = [topic for key, topic in place.items() if key not in coming]
-    for name, topics in (("free", free), ("coming", rest)):
-        topics.sort(key=lambda topic: seed_for(seed, name, topic.topic_id))
-    pairs += [(old, new, new.topic_id) for old, new in zip(free, rest, strict=False)]
-    return pairs, max(0, len(rest) - len(free))
+    return pairs, len(coming.keys() - place.keys())
 
 
 def _places(topics: Sequence[Topic], by: str, what: str) -> dict[str | int, Topic]:
