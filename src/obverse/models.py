@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from obverse.errors import MissingExtra, ModelError
 from obverse.inputs import FILE_NAME, Template, fit, saved_template
+from obverse.onnx_model import OnnxModel, exported
 from obverse.records import Doc
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Encoder:
 
     Attributes:
         name: What the user called it: a folder, a hub name, or ``all-MiniLM-L6-v2``.
-        model: The sentence-transformers model underneath.
+        model: The sentence-transformers model underneath, or an exported one.
         template: Builds the input strings.
         max_tokens: The limit of an input, in tokens, special tokens included.
         batch_size: Texts per forward pass.
@@ -49,7 +50,7 @@ class Encoder:
     """
 
     name: str
-    model: SentenceTransformer
+    model: SentenceTransformer | OnnxModel
     template: Template
     max_tokens: int
     batch_size: int = 32
@@ -133,13 +134,17 @@ def load_encoder(
         device: Where to run (``cpu``, ``cuda``); by default the best there is.
         threads: Torch threads on a CPU; by default torch's own choice.
         batch_size: Texts per forward pass.
-        backend: ``torch``, or ``onnx`` for a folder with an exported model.
+        backend: ``torch``, or ``onnx`` to insist on an exported model; a folder with one is known as such.
 
     Raises:
         ModelError: If there is no such model, with where it was looked for.
         MissingExtra: If sentence-transformers is not installed.
     """
-    model = load_model(name, device=device, threads=threads, backend=backend)
+    model: SentenceTransformer | OnnxModel
+    if backend == "onnx" or exported(name) is not None:
+        model = OnnxModel(locate(name), threads=threads)
+    else:
+        model = load_model(name, device=device, threads=threads)
     limit = int(model.max_seq_length or 512)
     if max_tokens is not None and max_tokens > limit:
         raise ModelError(
@@ -155,12 +160,18 @@ def load_model(
     *,
     device: str | None = None,
     threads: int | None = None,
-    backend: str = "torch",
 ) -> SentenceTransformer:
-    """Loads the sentence-transformers model alone; see :func:`load_encoder`."""
+    """Loads the sentence-transformers model alone; see :func:`load_encoder`.
+
+    Raises:
+        ModelError: If there is no such model, or it is an exported one.
+        MissingExtra: If sentence-transformers is not installed.
+    """
     where = locate(name)  # before the slow imports: a wrong name is said at once
-    if backend == "onnx" and importlib.util.find_spec("onnxruntime") is None:
-        raise MissingExtra("onnxruntime", "onnx", "an ONNX model")
+    if exported(where) is not None:
+        raise ModelError(
+            "is an exported model, which cannot learn", where=name, fix="Name the one it came from"
+        )
     try:
         import torch
         from sentence_transformers import SentenceTransformer
@@ -170,15 +181,9 @@ def load_model(
         torch.set_num_threads(threads)
     _quiet_libraries()
     try:
-        return SentenceTransformer(where, device=device, backend=backend)
+        return SentenceTransformer(where, device=device)
     except Exception as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        if backend == "onnx":
-            raise ModelError(
-                f"cannot be loaded as an ONNX model ({reason})",
-                where=name,
-                fix="Name the folder that obverse export wrote, or load the model without onnx:",
-            ) from None
         fix = (
             "Give a folder that SentenceTransformer can load"
             if Path(where).is_dir()
@@ -238,8 +243,7 @@ def locate(name: str) -> str:
         raise ModelError("is a file, not a model folder", where=name, fix="Name the folder")
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise ModelError("no such model folder", where=name, fix="Check the path")
-    away = "switched off (HF_HUB_OFFLINE)" if _hub_is_off() else _out_of_reach()
-    if away is None:
+    if (away := hub_away()) is None:
         return name
     if (cached := _in_cache(name)) is not None:
         return cached
@@ -274,18 +278,14 @@ def packaged_encoder() -> str | None:
     return str(weights.parent)
 
 
-def _hub_is_off() -> bool:
-    return any(
-        os.environ.get(key, "").upper() in {"1", "TRUE", "YES", "ON"}
-        for key in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
-    )
-
-
-def _out_of_reach() -> str | None:
-    """Why the hub cannot be asked; None where it can, or where a proxy stands between and nobody knows.
+def hub_away() -> str | None:
+    """Returns why the hub cannot be asked; None where it can, or where a proxy stands between and nobody knows.
 
     The libraries themselves try for minutes before they give up.
     """
+    for key in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+        if os.environ.get(key, "").upper() in {"1", "TRUE", "YES", "ON"}:
+            return f"switched off ({key})"
     address = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
     if getproxies().get(address.scheme):
         return None

@@ -274,8 +274,10 @@ def load_ranker(
 
     Raises:
         ModelError: If there is no such model.
-        SettingError: If an endpoint's model is not named.
+        SettingError: If an endpoint's model is not named, or a template is given that the model does not read.
     """
+    if template is not None and (name == "bm25" or name.startswith("cross-encoder:")):
+        raise SettingError(f"{name} reads no template", fix="Leave --template away")
     if name == "bm25":
         return BM25Ranker()
     if name.startswith("cross-encoder:"):

@@ -272,3 +272,31 @@ def test_names_and_places(tmp_path: Path) -> None:
         load_benchmark("followirr")
     with pytest.raises(SettingError, match="where the data of mair"):
         load_benchmark("mair:IFEval")
+    with pytest.raises(SettingError, match=r"no plain BEIR set.*followir:core17="):
+        load_benchmark(str(followir_folder(tmp_path / "bare")))
+
+
+def test_a_hub_that_is_away_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    for spec in ("followir:core17", "nevir", "instructir"):
+        with pytest.raises(
+            InputError, match=r"hub:.* is not in the hub cache, and the hub is switched off"
+        ):
+            load_benchmark(spec)
+
+
+def test_a_hub_data_set_is_one_configuration_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = {"doc1": "with peanuts", "doc2": "without nuts", "q1": "peanuts", "q2": "no nuts"}
+    asked = []
+
+    def load(name: str, table: str, revision: str | None = None) -> dict[str, list[dict[str, str]]]:
+        asked.append((name, table, revision))
+        return {"train": [], "test": [rows]}
+
+    monkeypatch.setattr("obverse.benchmarks.tables.hub_away", lambda: None)
+    monkeypatch.setattr(datasets, "get_dataset_config_names", lambda name, revision: ["default"])
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    benchmark = load_benchmark("nevir=hub:them/NevIR@abc")
+    assert len(benchmark.searches[0].asks) == 2
+    assert asked == [("them/NevIR", "default", "abc")]

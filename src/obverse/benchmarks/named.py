@@ -116,6 +116,7 @@ def _kind_of(folder: Path) -> str:
 
     if has("topics.jsonl"):
         return "topics"
+    _refuse_other_layout(folder)
     queries = has("queries.jsonl")
     if (folder / "violations.json").is_file():
         return "constraints"
@@ -125,6 +126,22 @@ def _kind_of(folder: Path) -> str:
             return "constraints"
         return "beir"
     return "topics"
+
+
+def _refuse_other_layout(folder: Path) -> None:
+    """A folder of FollowIR or InstructIR is easily taken for a BEIR set, and measured as none of them is."""
+    tables = {path.name.split(".")[0].partition("-")[0] for path in folder.iterdir()}
+    for table, meant in (
+        ("top_ranked", "followir:core17"),
+        ("qrel_diff", "followir:core17"),
+        ("qrels_reversed", "infosearch:audience"),
+        ("instruction", "instructir"),
+    ):
+        if table in tables:
+            raise SettingError(
+                f"{folder} holds a table {table}, so it is no plain BEIR set",
+                fix=f"Say which benchmark it is: {meant}={folder}",
+            )
 
 
 def _hub_place(name: str, subset: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from obverse.errors import InputError, MissingExtra
 from obverse.filed_docs import FiledDocs, stays_on_disk
 from obverse.files import read_json, read_json_lines, read_lines
+from obverse.models import hub_away
 from obverse.records import Doc
 
 Row = Mapping[str, Any]
@@ -88,27 +89,41 @@ class HubTables:
     revision: str | None = None
 
     def has(self, *names: str) -> bool:
-        from datasets import get_dataset_config_names
-
-        known = get_dataset_config_names(self.where, revision=self.revision)
+        known = self._fetched(lambda hub: hub.get_dataset_config_names(self.where, self.revision))
         return any(name in known for name in names)
 
     def rows(self, *names: str) -> Iterator[Row]:
+        name = next((name for name in names if self.has(name)), names[0])
+        splits = self._fetched(
+            lambda hub: hub.load_dataset(self.where, name, revision=self.revision)
+        )
+        yield from splits["test"] if "test" in splits else next(iter(splits.values()))
+
+    def _fetched(self, fetch: Callable[[Any], Any]) -> Any:
         try:
             import datasets
         except ImportError:
             raise MissingExtra("datasets", "train", "a benchmark from the hub") from None
+        if (away := hub_away()) is not None and not self._is_cached():
+            raise InputError(
+                f"is not in the hub cache, and the hub is {away}",
+                where=f"hub:{self.where}",
+                fix="Give a local folder in the same layout",
+            )
         try:
-            known = datasets.get_dataset_config_names(self.where, revision=self.revision)
-            name = next((name for name in names if name in known), names[0])
-            splits = datasets.load_dataset(self.where, name, revision=self.revision)
+            return fetch(datasets)
         except Exception as error:
             raise InputError(
                 f"cannot be fetched ({str(error).splitlines()[0][:150]})",
                 where=f"hub:{self.where}",
                 fix="Give a local folder in the same layout",
             ) from None
-        yield from splits["test"] if "test" in splits else next(iter(splits.values()))
+
+    def _is_cached(self) -> bool:
+        from huggingface_hub import try_to_load_from_cache
+
+        found = try_to_load_from_cache(self.where, "README.md", repo_type="dataset")
+        return isinstance(found, str)
 
 
 def tables_of(place: str | os.PathLike[str]) -> Tables:
