@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from obverse.check import check, to_json, worst
 from obverse.check.mending import mend
 from obverse.cli import _register, app
-from obverse.errors import InputError
+from obverse.errors import InputError, SettingError
 from obverse.read.faults import FAULTS, Findings, Severity
 
 Jsonl = Callable[..., Path]
@@ -312,6 +312,14 @@ def test_fix_writes_a_copy_without_the_faults(tmp_path: Path, jsonl: Jsonl) -> N
     findings = check(tmp_path / "fixed.jsonl")
     assert (findings.rows, findings.usable) == (6, 6)
     assert worst(findings) in (None, Severity.NOTE)
+
+
+def test_fix_refuses_folders_before_anything_is_read(tmp_path: Path, jsonl: Jsonl) -> None:
+    jsonl(*GOOD, name="corpus.jsonl")
+    with pytest.raises(SettingError, match=r"single files.*corpus\.jsonl"):
+        mend(tmp_path, tmp_path / "out")
+    result = run("check", str(tmp_path), "--fix", str(tmp_path / "out"))
+    assert result.stdout == "" and isinstance(result.exception, SettingError)
 
 
 def test_every_fault_has_words(jsonl: Jsonl) -> None:

@@ -110,6 +110,17 @@ def test_a_string_is_one_passage_with_a_warning_of_line_and_field(jsonl: Jsonl) 
     ]
 
 
+def test_plain_strings_are_a_form_of_their_own_where_all_documents_are(jsonl: Jsonl) -> None:
+    row = {"query": "tea", "clicked": ["Iron pot."], "shown": ["Iron pot.", "Towel."]}
+    topics, findings = read_all(jsonl(row))
+    assert len(topics) == 1
+    assert findings.counts["text_only_document"] == 3
+    assert not findings.counts["string_for_document"]
+    assert not findings.counts["positive_among_negatives"], "what was clicked had been shown"
+    _, findings = read_all(jsonl({"query": "tea", "clicked": ["A."], "negatives": ["A.", "B."]}))
+    assert findings.counts["positive_among_negatives"] == 1
+
+
 def test_holes_are_set_aside_with_a_reason_each(jsonl: Jsonl) -> None:
     a, b = doc("a", "Storm-proof umbrella."), doc("b", "Umbrella stand.")
     path = jsonl(

@@ -16,6 +16,8 @@ from obverse.read import read
 from obverse.read.clicks import CLICKED_KEYS, IMPRESSION_KEYS, SHOWN_KEYS
 from obverse.read.faults import Findings
 from obverse.read.formats import guess
+from obverse.read.hugging_face import is_hugging_face
+from obverse.read.ir_data import PREFIX
 from obverse.read.passages import ID_KEYS, TEXT_KEYS
 from obverse.read.query_rows import ID_KEYS as QUERY_ID_KEYS
 from obverse.read.query_rows import query_of
@@ -45,21 +47,16 @@ def mend(
     Rows stay rows and keep their other keys. JSON stays JSON Lines, a table stays a table, topics stay topics.
 
     Raises:
-        SettingError: If the source is a folder, or the copy would replace the source.
+        SettingError: If the source is no file, or the copy would replace the source.
     """
-    if Path(source).is_dir():
-        raise SettingError(
-            "--fix mends files, not folders", fix="Mend the folder's files one by one"
-        )
-    if os.fspath(out) != "-" and Path(out).resolve() == Path(source).resolve():
-        raise SettingError("--fix would replace the source", fix="Give another name")
+    refuse_unmendable(source, out)
     changes: Counter[str] = Counter()
     findings = Findings(collect=True)
     form = format or guess(source, dict(columns or {}))[0]
     if form == "topics":
         write_topics(out, read(source, "topics", findings=findings))
         changes["topics left out"] = findings.rows - findings.usable
-    elif table_kind(source) == "json":
+    elif table_kind(source) in ("json", "parquet"):
         _write_json(out, rows(source, findings, columns=columns), form, changes)
     else:
         _write_table(out, rows(source, findings, columns=columns), form, changes)
@@ -71,6 +68,28 @@ def mend(
         say(f"fix: {count:,} {what}")
     say(f"fix: {os.fspath(out)} written" + ("" if changes else "; nothing had to be changed"))
     return changes
+
+
+def refuse_unmendable(source: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+    """Raises what is wrong with asking for a mended copy, before anything is read.
+
+    Raises:
+        SettingError: If the source is no file, or the copy would replace the source.
+    """
+    name = os.fspath(source)
+    if Path(source).is_dir():
+        files = sorted(str(file.relative_to(source)) for file in Path(source).rglob("*.*"))
+        raise SettingError(
+            "--fix mends single files, and this is a folder",
+            where=name,
+            fix=f"Check and mend its files one by one: {', '.join(files[:5]) or 'it holds none'}",
+        )
+    if name == "-" or is_hugging_face(name) or name.startswith(PREFIX):
+        raise SettingError(
+            "--fix mends files alone", where=name, fix="Save the rows to a file first"
+        )
+    if os.fspath(out) != "-" and Path(out).resolve() == Path(source).resolve():
+        raise SettingError("--fix would replace the source", fix="Give another name")
 
 
 def _write_json(

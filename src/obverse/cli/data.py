@@ -187,7 +187,7 @@ def check_command(
 ) -> None:
     """Say what is wrong with data, by file and line; exit status 2 if there is an error."""
     from obverse.check import check, report, to_json, worst
-    from obverse.check.mending import mend
+    from obverse.check.mending import mend, refuse_unmendable
     from obverse.errors import SettingError
     from obverse.files import to_json as json_bytes
     from obverse.read.faults import Severity
@@ -195,6 +195,8 @@ def check_command(
 
     if fail_on not in set(Severity):
         raise SettingError(f"--fail-on {fail_on!r}", fix=f"Use one of {', '.join(Severity)}")
+    if fix is not None:
+        refuse_unmendable(source, fix)
     columns = column_map(map)
     options = {"split": split} if split else {}
     findings = check(

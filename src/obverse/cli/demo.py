@@ -82,7 +82,7 @@ def list_command(
     from obverse.filters import FILTERS
     from obverse.inputs import TEMPLATES
     from obverse.measures.named import as_listed
-    from obverse.read.formats import FORMATS
+    from obverse.read.formats import NAMES
     from obverse.recipes.named import RECIPES
     from obverse.synthesis import METHODS
 
@@ -91,7 +91,7 @@ def list_command(
         "filters": FILTERS,
         "benchmarks": BENCHMARKS,
         "measures": as_listed(),
-        "formats": FORMATS,
+        "formats": NAMES,
         "templates": TEMPLATES,
         "recipes": RECIPES,
     }

@@ -15,7 +15,7 @@ from typing import Any
 from obverse.errors import InputError, SettingError
 from obverse.log import say
 from obverse.read.faults import Findings
-from obverse.read.formats import FORMATS, guess
+from obverse.read.formats import FORMATS, NAMES, guess
 from obverse.records import Topic
 
 
@@ -110,7 +110,7 @@ def reader_named(format: str) -> Any:
     target = FORMATS.get(format, format)
     module, colon, name = target.partition(":")
     if not colon:
-        raise SettingError(f"unknown format {format!r}", fix=f"Use one of {', '.join(FORMATS)}")
+        raise SettingError(f"unknown format {format!r}", fix=f"Use one of {', '.join(NAMES)}")
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:

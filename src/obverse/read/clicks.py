@@ -165,7 +165,9 @@ def _add_lists(
     for passage, item in shown:
         number = documents.number(passage, line, shown_key)
         if number in taken:
-            findings.note("positive_among_negatives", line, shown_key, f"document {passage[0]!r}")
+            if shown_key != "shown":  # what was clicked had been shown
+                message = f"document {passage[0]!r}"
+                findings.note("positive_among_negatives", line, shown_key, message)
             continue
         gathering.judgements.add(view, number, SHOWN, line, _position(item, line, findings), line)
 

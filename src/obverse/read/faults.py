@@ -73,7 +73,12 @@ FAULTS: dict[str, Kind] = {
     "object_for_list": Kind(_W, "one object where a list belongs", "read as one document"),
     "json_in_string": Kind(_W, "a list written as a string", "read as the list that it says"),
     "string_for_document": Kind(
-        _W, "a string where an object with id and text belongs", "read as one passage"
+        _W, "a string among documents that are objects with id and text", "read as one passage"
+    ),
+    "text_only_document": Kind(
+        _N,
+        "documents that are plain strings, as all of the file",
+        "each gets an id made from its text",
     ),
     "bad_position": Kind(_W, "a position that is no number", "read as no position"),
     "bad_time": Kind(_W, "a timestamp that is no time", "read as no time"),
@@ -194,6 +199,7 @@ class Findings:
         facts: The same for machines, by name.
         raw: The line being read, where lines are.
         spooled: The temporary file that standard input was copied to.
+        object_documents: Whether some document was an object, not a plain string.
         inspector: Sees rows, documents and topics as they pass.
     """
 
@@ -210,6 +216,7 @@ class Findings:
     inspector: Inspector | None = None
     raw: bytes = b""
     spooled: str = ""
+    object_documents: bool = False
 
     def note(
         self, code: str, line: int | None, field: str | None, message: str, *, count: int = 1
@@ -255,6 +262,14 @@ class Findings:
     def worst_first(self) -> list[tuple[str, int]]:
         """Returns the faults and their counts: errors, warnings, notes; the most frequent of each first."""
         return sorted(self.counts.items(), key=_worst_first)
+
+    def close_documents(self) -> None:
+        """Plain strings are a form of their own where the file has no other documents."""
+        count = self.counts.pop("string_for_document", 0)
+        examples = self.examples.pop("string_for_document", [])
+        if count:
+            code = "string_for_document" if self.object_documents else "text_only_document"
+            self.counts[code], self.examples[code] = count, examples
 
     def close_lines(self) -> None:
         """Turns the counts of lines into faults; called once a file has been read."""

@@ -32,6 +32,9 @@ FORMATS: dict[str, str] = {
 }
 """Readers by format: ``module:function`` of ``(path, findings, **options) -> Iterator[Topic]``."""
 
+NAMES = (*FORMATS, "corpus")
+"""What ``--format`` takes; documents alone are no topics, and become ``corpus.jsonl``."""
+
 Keys = set[str]
 _POSITIVE = {"positive", "positives", "positive_1", "pos", "answer", "sentence2"}
 _SIGNS: list[tuple[str, str, Callable[[Keys], bool]]] = [

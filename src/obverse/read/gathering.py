@@ -120,6 +120,7 @@ class Gathering:
             rule: Decides the labels from the judgements; by default they are as given.
             clicks: Whether a document clicked under the same query elsewhere is no negative.
         """
+        self.findings.close_documents()
         known = (
             clicked_elsewhere(
                 self.judgements,

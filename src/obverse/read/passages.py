@@ -104,8 +104,8 @@ def is_blank(text: str) -> bool:
 def _from_object(
     item: Mapping[str, Any], field: str, number: int, line: int, findings: Findings
 ) -> Passage | str:
-    keys = tuple(item)
-    names = names_of(keys)
+    findings.object_documents = True
+    names = names_of(tuple(item))
     text: Any = item[names[1]] if names[1] else _MISSING
     title: Any = item[names[2]] if names[2] else ""
     if type(title) is not str:
