@@ -20,8 +20,8 @@ import orjson
 from obverse.errors import InputError, ModelError
 from obverse.files import digest, whole_file
 from obverse.llm.batch_import import Imported, import_into, requests_of
+from obverse.llm.connection import FAILURES, checked_url
 from obverse.llm.journal import Journal
-from obverse.llm.live import checked_url
 from obverse.llm.responses import fatal, meaning
 
 SUBMITTED, FETCHED = "batch submitted", "batch fetched"
@@ -144,7 +144,7 @@ class BatchService:
                             response.headers,
                             await response.read(),
                         )
-                except (aiohttp.ClientError, OSError, TimeoutError) as error:
+                except FAILURES as error:
                     problem = f"cannot be reached ({error!r})"
                 else:
                     if 200 <= status < 300:

@@ -9,11 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import aiohttp
-import orjson
-
-from obverse.errors import SettingError
 from obverse.llm.canary import choose_form
+from obverse.llm.connection import FAILURES, NO_CONNECTION, Connection, checked_url, failure
 from obverse.llm.forms import Form, Question, chat_body
 from obverse.llm.journal import Journal
 from obverse.llm.lanes import COST_REACHED, Failed, NotAsked, raise_if_stopped
@@ -27,9 +24,7 @@ from obverse.llm.responses import Meaning, fatal, meaning
 from obverse.llm.waiting import watch_waiting
 from obverse.log import say
 
-CONNECT_SECONDS = 10.0
 BUDGET_SECONDS = 0.05
-NO_CONNECTION = "no-connection"
 
 
 class LLM:
@@ -84,8 +79,7 @@ class LLM:
         self.pace = pace or Pace()
         self._max_concurrency = max_concurrency
         self._api_key = os.environ.get(api_key_env)
-        self._seconds_per_token = 0.05
-        self._session: aiohttp.ClientSession | None = None
+        self._connection: Connection | None = None
         self._pool: Pool | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watches: list[asyncio.Task[None]] = []
@@ -107,20 +101,17 @@ class LLM:
             max_stall=self.max_stall,
             pace=self.pace,
         )
-        headers = {"Content-Type": "application/json"}
-        if self._api_key:
-            headers["Authorization"] = f"Bearer {self._api_key}"
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-            headers=headers,
-            timeout=aiohttp.ClientTimeout(total=None),
-        )
+        self._connection = Connection(self._api_key, self.timeout)
         if self.form is None:
-            self.form = await choose_form(self.model, self.urls, self._post, journal, self.extra)
+            self.form = await choose_form(
+                self.model, self.urls, self._connection.post, journal, self.extra
+            )
         self.budget.count_earlier(journal.records() if self.budget.price else ())
         self._watches = [asyncio.create_task(self._watch_over())]
         for endpoint in self._pool.endpoints:
-            self._watches.append(asyncio.create_task(watch_waiting(self._session, endpoint)))
+            self._watches.append(
+                asyncio.create_task(watch_waiting(self._connection.session, endpoint))
+            )
 
     async def send(self, request: Request, journal: Journal) -> Reply:
         """Returns the reply, which stands in the journal by then; every attempt does.
@@ -159,13 +150,13 @@ class LLM:
         self, request: Request, endpoint: Endpoint, journal: Journal, *, fresh: bool
     ) -> Reply | str:
         """Sends once. Returns the reply, or why there is none and another try makes sense."""
-        assert self._pool is not None
+        assert self._pool is not None and self._connection is not None
         journal.start(request, lane=self.name, endpoint=endpoint.url)
         sent_at = time.monotonic()
         try:
-            status, headers, raw = await self._post(endpoint.url, request.body)
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            code, billed = _failure(error)
+            status, headers, raw = await self._connection.post(endpoint.url, request.body)
+        except FAILURES as error:
+            code, billed = failure(error)
             journal.fail(
                 request, code, body=repr(error), maybe_billed=billed, endpoint=endpoint.url
             )
@@ -204,7 +195,7 @@ class LLM:
         *,
         fresh: bool,
     ) -> Reply | str:
-        assert self._pool is not None
+        assert self._pool is not None and self._connection is not None
         try:
             reply = reply_from_response(
                 told.body, endpoint=endpoint.url, lane=self.name, seconds=round(seconds, 3)
@@ -217,8 +208,7 @@ class LLM:
         journal.done(request, reply)
         self.budget.settle(request, reply.usage)
         tokens = reply.usage.completion
-        if tokens and tokens > 16:
-            self._seconds_per_token = max(self._seconds_per_token, seconds / tokens)
+        self._connection.took(seconds, tokens)
         if told.retry_after is not None:
             endpoint.limiter.pause(time.monotonic() + told.retry_after)
         self._pool.answered(endpoint, tokens)
@@ -243,18 +233,6 @@ class LLM:
         )
         self.budget.settle(request, None, maybe_billed=told.kind == "broken")
 
-    async def _post(
-        self, url: str, body: Mapping[str, Any]
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        assert self._session is not None
-        limit = int(body.get("max_tokens") or body.get("max_completion_tokens") or 1_024)
-        total = self.timeout or 60.0 + limit * self._seconds_per_token
-        timeout = aiohttp.ClientTimeout(total=total, sock_connect=CONNECT_SECONDS)
-        async with self._session.post(
-            f"{url}/chat/completions", data=orjson.dumps(body), timeout=timeout
-        ) as response:
-            return response.status, response.headers, await response.read()
-
     async def _watch_over(self) -> None:
         assert self._pool is not None
         told: list[str] = []
@@ -275,8 +253,8 @@ class LLM:
         """Closes the connections."""
         for watch in self._watches:
             watch.cancel()
-        if self._session is not None:
-            await self._session.close()
+        if self._connection is not None:
+            await self._connection.close()
 
     def finish(self, unfinished: Mapping[str, int]) -> None:
         """Raises where somebody stopped the run; a cost limit only lets the output lack topics.
@@ -290,26 +268,3 @@ class LLM:
     def endpoints(self) -> Sequence[Endpoint]:
         """The endpoints with their limiters, for the status."""
         return self._pool.endpoints if self._pool is not None else []
-
-
-def checked_url(url: str) -> str:
-    """Returns a base URL without a slash at its end.
-
-    Raises:
-        SettingError: If it is no http URL, or already names the chat completions.
-    """
-    bare = url.rstrip("/").removesuffix("/chat/completions")
-    if not bare.startswith(("http://", "https://")) or len(bare.split("/", 3)[2]) == 0:
-        raise SettingError(
-            f"{url!r} is no base URL", fix="Write http://host:port/v1 or https://host/v1"
-        )
-    return bare
-
-
-def _failure(error: BaseException) -> tuple[str, bool]:
-    """Returns the code of a failed request, and whether it may be billed all the same."""
-    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
-        return NO_CONNECTION, False
-    if isinstance(error, TimeoutError):
-        return "time-out", True
-    return "connection-lost", True
