@@ -179,7 +179,7 @@ def _gathered(local: Tensor, shares: Sequence[Sequence[int]]) -> Tensor:
         dist.all_gather(parts, padded)
     whole = local.new_empty(sum(map(len, shares)), local.shape[1])
     for part, share in zip(parts, shares, strict=True):
-        whole[torch.tensor(share, device=local.device)] = part[: len(share)]
+        whole[torch.tensor(share, dtype=torch.int64, device=local.device)] = part[: len(share)]
     return whole
 
 
