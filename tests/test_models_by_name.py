@@ -128,3 +128,11 @@ def test_wrong_prompts_are_refused_with_their_benchmark(
     path.write_text(text)
     with pytest.raises(InputError, match=says):
         prompts_by_benchmark(path)
+
+
+def test_an_answer_without_vectors_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = EndpointEncoder("http://127.0.0.1:9/v1", "m", Template())
+    for rows in ([["text"], ["text"]], [[0.1], [0.1, 0.2]], [[float("nan")], [0.1]], ["x", "y"]):
+        monkeypatch.setattr(encoder, "_ask", lambda texts, rows=rows: rows)
+        with pytest.raises(ModelError, match="vectors that are none"):
+            encoder.encode(["a", "b"], task="query")

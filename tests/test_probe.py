@@ -70,6 +70,25 @@ class Obedient:
         return run
 
 
+class Stirring(Obedient):
+    """Turns the whole order round under any instruction: what stood on top falls, and nothing is obeyed."""
+
+    def rank(self, asks: Sequence[Ask], *rest: Any, **more: Any) -> RunDict:
+        run = super().rank([Ask(ask.query_id, ask.query) for ask in asks], *rest, **more)
+        return {
+            ask.query_id: dict(
+                zip(
+                    reversed(list(run[ask.query_id])),
+                    run[ask.query_id].values(),
+                    strict=True,
+                )
+            )
+            if ask.instruction
+            else run[ask.query_id]
+            for ask in asks
+        }
+
+
 def test_who_obeys_and_who_is_deaf() -> None:
     obeys = probe(Obedient(), docs(), ["kettle"])
     assert [row.kind for row in obeys] == list(KINDS)
@@ -78,6 +97,9 @@ def test_who_obeys_and_who_is_deaf() -> None:
     deaf = probe(Obedient(deaf=True), docs(), ["kettle"])
     assert all(row.verdict == "ignores the instruction" for row in deaf)
     assert all(row.obeyed.value == 0.0 and row.unmoved == row.asked for row in deaf)
+    stirred = probe(Stirring(), docs(), ["kettle"])
+    assert all(row.fell.value > 0 for row in stirred if row.fell.value is not None)
+    assert not any(row.verdict == "obeys" for row in stirred), [row.verdict for row in stirred]
     text = screen("deaf", deaf)
     assert "ignores the instruction" in text and len(text.splitlines()) <= 24
     json.dumps([row.to_json() for row in deaf])

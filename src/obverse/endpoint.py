@@ -15,10 +15,9 @@ import numpy as np
 
 from obverse.errors import ModelError
 from obverse.inputs import Template
-from obverse.models import Encoder, Vectors
+from obverse.models import UNBOUNDED, Encoder, Vectors
 
 KEY = "OBVERSE_API_KEY"
-_UNBOUNDED = 1_000_000
 _RETRIES = (1.0, 4.0, 10.0)
 
 
@@ -42,7 +41,7 @@ class EndpointEncoder(Encoder):
         batch_size: int = 32,
         timeout: float = 60.0,
     ) -> None:
-        super().__init__(f"{url}#{model}", None, template, _UNBOUNDED, batch_size)
+        super().__init__(f"{url}#{model}", None, template, UNBOUNDED, batch_size)
         self._url, self._model, self._timeout = url.rstrip("/"), model, timeout
         self._answered = False
 
@@ -59,10 +58,15 @@ class EndpointEncoder(Encoder):
         rows: list[Any] = []
         for start in range(0, len(distinct), self.batch_size):
             rows += self._ask(distinct[start : start + self.batch_size])
-        vectors = np.asarray(rows, dtype=np.float32)
+        try:
+            vectors = np.asarray(rows, dtype=np.float32)
+        except (TypeError, ValueError):  # texts, or vectors of different widths
+            vectors = np.empty(0, dtype=np.float32)
         if vectors.ndim != 2 or not np.isfinite(vectors).all():
             raise ModelError(
-                "answers with vectors that are none", where=self.name, fix="Check the model"
+                "answers with vectors that are none, or not all of one width",
+                where=self.name,
+                fix="Check the model; numbers are expected, not base64",
             )
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         place = {text: row for row, text in enumerate(distinct)}

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 PACKAGED = "all-MiniLM-L6-v2"
 _PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
+UNBOUNDED = 1_000_000
+"""The token limit of a model that cuts inputs by a limit of its own, which nobody here knows."""
+
 Vectors = NDArray[np.float32]
 
 
@@ -325,5 +328,5 @@ def template_note(encoder: Encoder) -> dict[str, Any]:
         "model": encoder.name,
         "template": encoder.template.instructed,
         "template_digest": encoder.template.digest,
-        "max_tokens": encoder.max_tokens,
+        "max_tokens": encoder.max_tokens if encoder.max_tokens < UNBOUNDED else None,
     }

@@ -15,6 +15,7 @@ from obverse.rankers import Ranker
 from obverse.records import Ask, Doc, Run
 
 TOP = 10
+_CLEAR = 0.05  # less is no effect that anybody would see, however sure it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,11 @@ class Probed:
 
     Attributes:
         kind: ``exclusion``, ``negation``, ``audience``, ``format`` or ``length``.
-        obeyed: p-MRR of the documents that the instructions rule out, from the ranking without to that with, in
-            (-1, 1): 0 is no effect, below 0 they rise.
+        obeyed: How much further the documents that the instructions rule out fall than the others of the first ten, in
+            (-2, 2): 0 is no effect, below 0 they rise. Whatever stands on top can only fall when an order is stirred,
+            so a fall alone would prove nothing.
+        fell: p-MRR of the ruled-out documents, from the ranking without to that with, in (-1, 1).
+        others_fell: The same of the others of the first ten.
         moved: The share of the first ten that is not in the first ten any more, in [0, 1].
         unmoved: How many instructions leave the order of the first ten exactly as it was.
         asked: How many instructions were tried.
@@ -49,6 +53,8 @@ class Probed:
 
     kind: str
     obeyed: Measured
+    fell: Measured
+    others_fell: Measured
     moved: Measured
     unmoved: int
     asked: int
@@ -56,11 +62,13 @@ class Probed:
 
     @property
     def verdict(self) -> str:
-        """One phrase: obeys, no clear effect, does the opposite, ignores the instruction."""
+        """One phrase: obeys, obeys a little, no clear effect, does the opposite, ignores the instruction."""
         if self.asked and self.unmoved * 2 >= self.asked:
             return "ignores the instruction"
         if self.obeyed.value is None or self.obeyed.low is None or self.obeyed.high is None:
             return "not measured"
+        if abs(self.obeyed.value) < _CLEAR:
+            return "no clear effect"
         if self.obeyed.high < 0:
             return "does the opposite"
         if self.obeyed.low > 0:
@@ -73,6 +81,8 @@ class Probed:
             "kind": self.kind,
             "verdict": self.verdict,
             "obeyed": self.obeyed.brief(),
+            "fell": self.fell.brief(),
+            "others_fell": self.others_fell.brief(),
             "moved": self.moved.brief(),
             "unmoved": self.unmoved,
             "asked": self.asked,
@@ -158,14 +168,21 @@ def _probed(
 ) -> Probed:
     before = {key: plain[key.split("/")[0]] for key, _, _ in rows}
     out = {key: list(demand.ruled_out) for key, _, demand in rows}
-    each = p_mrr(before, instructed, out, seed=seed)
-    by_query: dict[str, list[float]] = {}
-    moved: dict[str, list[float]] = {}
+    kept = {key: [d for d in list(before[key])[:top] if d not in out[key]] for key in out}
+    fell = p_mrr(before, instructed, out, seed=seed).counted
+    others_fell = p_mrr(before, instructed, kept, seed=seed).counted
+    by_query: dict[str, dict[str, list[float]]] = {}
     unmoved, examples = 0, []
     for key, text, demand in rows:
         old, new = list(before[key]), list(instructed[key])
-        by_query.setdefault(key.split("/")[0], []).append(each.counted[key])
-        moved.setdefault(key.split("/")[0], []).append(1 - len({*old[:top]} & {*new[:top]}) / top)
+        values = {
+            "obeyed": fell[key] - others_fell[key],
+            "fell": fell[key],
+            "others": others_fell[key],
+            "moved": 1 - len({*old[:top]} & {*new[:top]}) / top,
+        }
+        for name, value in values.items():
+            by_query.setdefault(name, {}).setdefault(key.split("/")[0], []).append(value)
         unmoved += old[:top] == new[:top]
         places_old = {d: n for n, d in enumerate(old, start=1)}
         places_new = {d: n for n, d in enumerate(new, start=1)}
@@ -184,8 +201,10 @@ def _probed(
     examples.sort(key=lambda e: (e.fall, e.after, e.query, e.doc_id))
     return Probed(
         kind,
-        _mean("p-MRR", by_query, seed),
-        _mean(f"share of the first {top} replaced", moved, seed),
+        _mean("p-MRR of ruled-out less that of other documents", by_query.get("obeyed", {}), seed),
+        _mean("p-MRR of ruled-out documents", by_query.get("fell", {}), seed),
+        _mean("p-MRR of the others", by_query.get("others", {}), seed),
+        _mean(f"share of the first {top} replaced", by_query.get("moved", {}), seed),
         unmoved,
         len(rows),
         [example for example in examples if example.fall <= 0][:show],
@@ -205,7 +224,7 @@ def screen(name: str, probed: Sequence[Probed], *, width: int = 110) -> str:
     """Returns the probe of one model as one screen of text."""
     lines = [
         name,
-        f"{'kind':10} {'obeyed (p-MRR)':26} {'top 10 replaced':16} {'unmoved':9} verdict",
+        f"{'kind':10} {'ruled out fall further by':26} {'top 10 replaced':16} {'unmoved':9} verdict",
     ]
     for row in probed:
         value = row.obeyed
