@@ -13,6 +13,7 @@ import orjson
 _TAG = re.compile(r"<(\w+)>([^<\n]+)</\1>")
 _KEY = re.compile(r'^"(\w+)": (.+)$', re.MULTILINE)
 _ASKED = re.compile(r"Judge document ([\d, and]+)")
+_OFFERED = re.compile(r'^ +- "(\w+)": ', re.MULTILINE)
 _MARK = re.compile(r"^<document (\d+)", re.MULTILINE)
 _WORDS = (
     "recent",
@@ -34,16 +35,25 @@ def fake_answer(body: Mapping[str, Any], draw: random.Random) -> str:
     if schema is None and body.get("logprobs"):
         return draw.choice(("yes", "no"))
     numbers = _documents(body)
+    lever = _lever(body)
     if schema is not None:
-        return orjson.dumps(_filled(schema, draw, numbers)).decode()
+        filled = _filled(schema, draw, numbers)
+        if isinstance(filled, dict) and "lever" in filled:
+            filled["lever"] = lever
+        return orjson.dumps(filled).decode()
     system = "\n".join(str(m.get("content")) for m in body["messages"] if m.get("role") == "system")
     form = system[system.rfind("\n\n") + 1 :]
     if "<answer>" in form:
         tags = _TAG.findall(form)
-        fields = "".join(f"<{name}>{_said(kind, draw, numbers)}</{name}>" for name, kind in tags)
+        said = {name: _said(kind, draw, numbers) for name, kind in tags}
+        if "lever" in said:
+            said["lever"] = lever or "null"
+        fields = "".join(f"<{name}>{text}</{name}>" for name, text in said.items())
         return f"<answer>{fields}</answer>"
-    keys = [(name, _value(kind, draw, numbers)) for name, kind in _KEY.findall(form)]
-    return orjson.dumps(dict(keys)).decode() if keys else _sentence(draw)
+    keys = {name: _value(kind, draw, numbers) for name, kind in _KEY.findall(form)}
+    if "lever" in keys:
+        keys["lever"] = lever
+    return orjson.dumps(keys).decode() if keys else _sentence(draw)
 
 
 def fake_logprobs(text: str) -> dict[str, Any]:
@@ -52,6 +62,12 @@ def fake_logprobs(text: str) -> dict[str, Any]:
     words = ((text, 0.8), (other, 0.2))
     top = [{"token": word, "logprob": math.log(share), "bytes": None} for word, share in words]
     return {"content": [{**top[0], "top_logprobs": top}]}
+
+
+def _lever(body: Mapping[str, Any]) -> str | None:
+    """Returns the first lever that a prompt offers."""
+    found = _OFFERED.search(str(body["messages"][-1].get("content")))
+    return found[1] if found else None
 
 
 def _schema(body: Mapping[str, Any]) -> Any:
