@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import json
 import lzma
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -244,3 +245,49 @@ def test_check_collects_the_faults_of_topics_files(jsonl: Jsonl) -> None:
         "no_negative": 1,
     }
     assert (findings.rows, findings.usable) == (4, 1)
+
+
+HEADER, FIRST, SECOND = "query,doc_id,text,clicked", "kettle,1,red,1", "kettle,2,blue,0"
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"), [("a.tsv", ","), ("a.csv", "\t"), ("a.csv", "|"), ("a.csv", ";")]
+)
+def test_the_header_says_what_stands_between_fields(tmp_path: Path, name: str, mark: str) -> None:
+    lines = "\n".join([HEADER, FIRST, SECOND]) + "\n"
+    (tmp_path / name).write_text(lines.replace(",", mark))
+    topics, _ = read_all(tmp_path / name)
+    assert [doc.doc_id for topic in topics.values() for doc in topic.docs] == ["1", "2"]
+
+
+def test_a_repeated_key_is_said_on_reading_too(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"query": "a", "query": "b", "clicked": ["c"], "shown": ["d"]}\n')
+    _, findings = read_all(path)
+    assert findings.counts["duplicate_key"] == 1
+    assert "(a, b)" in findings.examples["duplicate_key"][0].message
+
+
+def test_clicks_by_id_that_nobody_was_shown_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    shown = [{"id": "1", "text": "One."}, {"id": "2", "text": "Two."}]
+    path.write_text(json.dumps({"query": "a", "clicked": ["1", "zz"], "shown": shown}) + "\n")
+    topics, findings = read_all(path)
+    assert [doc.text for topic in topics.values() for doc in topic.docs] == ["One.", "Two."]
+    assert findings.examples["missing_document"][0].line == 1
+
+
+def test_what_is_no_table_at_all_is_called_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "rows.parquet").write_text("not parquet")
+    with pytest.raises(InputError, match="is no Parquet file"):
+        read_all(tmp_path / "rows.parquet")
+    with tarfile.open(tmp_path / "rows.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "rows.parquet", "rows.jsonl")
+    with pytest.raises(InputError, match="is a tar archive"):
+        read_all(tmp_path / "rows.tar.gz")
+    (tmp_path / "wide.jsonl").write_bytes('{"query": "a"}\n'.encode("utf-16-le"))
+    with pytest.raises(InputError, match="UTF-16"):
+        read_all(tmp_path / "wide.jsonl")
+    (tmp_path / "blank.jsonl").write_text("\n \n")
+    with pytest.raises(InputError, match="holds no row"):
+        read_all(tmp_path / "blank.jsonl")

@@ -189,7 +189,7 @@ def _is_content(error: InputError) -> bool:
     return any(sign in error.what for sign in _DAMAGE) or "UTF-16" in error.what
 
 
-_DAMAGE = ("cut off or damaged", "is no Parquet file", "is a zip archive")
+_DAMAGE = ("cut off or damaged", "is no Parquet file", "is a zip archive", "is a tar archive")
 
 
 def _tokens(encoder: str | None, max_tokens: int | None) -> tuple[int, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from obverse.check.languages import language
-from obverse.check.schema import RepeatedRows, SchemaWatch, note_repeated_keys
+from obverse.check.schema import RepeatedRows, SchemaWatch
 from obverse.identity import normalised, same_text_rule, text_uid
 from obverse.read.documents import full_text
 from obverse.read.faults import Example, Findings
@@ -76,10 +76,9 @@ class Inspection:
         """Follows the shape of rows."""
         self._schema.rows(lines, rows, self.findings)
 
-    def raws(self, lines: Sequence[int], raws: Sequence[bytes], rows: list[dict[str, Any]]) -> None:
-        """Looks for keys and rows that stand twice."""
+    def raws(self, lines: Sequence[int], raws: Sequence[bytes]) -> None:
+        """Looks for rows that stand twice."""
         self._repeated.add(lines, raws, self.findings)
-        note_repeated_keys(lines, raws, rows, self.findings)
 
     def document(self, doc_id: str, title: str, text: str, line: int, field: str, uid: int) -> None:
         """Looks at a document's id, language, length and copies."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from array import array
 from collections.abc import Sequence
 from operator import itemgetter
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from obverse.files import key_count, may_repeat_keys, repeated_keys
 from obverse.read.faults import Findings
 
 
@@ -136,19 +134,3 @@ class RepeatedRows:
             findings.note("duplicate_row", self._lines[at], None, f"the same as line {before}")
         findings.file = file
         self._marks, self._lines = array("q"), array("i")
-
-
-def note_repeated_keys(
-    lines: Sequence[int], raws: Sequence[bytes], rows: list[dict[str, Any]], findings: Findings
-) -> None:
-    """Notes keys that stand twice in one object: parsers keep the last and say nothing."""
-    whole = b"\n".join(raws)
-    flat = whole.count(b"{") == len(rows)
-    keys = sum(map(len, rows)) if flat else sum(map(key_count, rows))
-    if whole.count(b'":') - whole.count(b'\\":') == keys:
-        return
-    for line, raw, row in zip(lines, raws, rows, strict=True):
-        if may_repeat_keys(raw, row):
-            with contextlib.suppress(ValueError):
-                for key, message in repeated_keys(raw):
-                    findings.note("duplicate_key", line, key, message)

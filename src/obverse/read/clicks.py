@@ -149,7 +149,7 @@ def _add_lists(
     shown_key = _key(row, SHOWN_KEYS)
     value = row.get(clicked_key) if clicked_key else None
     if shown_key is not None:
-        value = _resolved(value, row[shown_key])
+        value = _resolved(value, row[shown_key], line, findings)
     clicked, reason = passages(value, clicked_key or "clicked", line, findings)
     if not clicked:
         gathering.because(topic, f"{reason} positive" if reason else "no positive")
@@ -172,7 +172,7 @@ def _add_lists(
         gathering.judgements.add(view, number, SHOWN, line, _position(item, line, findings), line)
 
 
-def _resolved(clicked: Any, shown: Any) -> Any:
+def _resolved(clicked: Any, shown: Any, line: int, findings: Findings) -> Any:
     """Puts documents for ids: some logs say what was clicked by the ids of what was shown."""
     if not isinstance(shown, list) or not isinstance(clicked, (list, str, int)):
         return clicked
@@ -186,9 +186,12 @@ def _resolved(clicked: Any, shown: Any) -> Any:
         if key in item
     }
     names = clicked if isinstance(clicked, list) else [clicked]
-    if names and all(isinstance(n, (str, int)) and str(n) in named for n in names):
-        return [named[str(name)] for name in names]
-    return clicked
+    if not any(isinstance(name, (str, int)) and str(name) in named for name in names):
+        return clicked
+    for name in names:
+        if str(name) not in named:
+            findings.note("missing_document", line, "clicked", f"no document {name!r} was shown")
+    return [named[str(name)] for name in names if str(name) in named]
 
 
 def _add_impressions(

@@ -34,8 +34,6 @@ def delimited_rows(
         header: Column names of a file without a header line.
     """
     sample = _sample(path)
-    if delimiter == "," and sample and b"," not in sample[0] and b";" in sample[0]:
-        delimiter = ";"
     quoted = _is_quoted(sample, delimiter) if quoting == "guess" else quoting == "csv"
     if any(b'"' in line for line in sample):
         how = "with CSV quoting" if quoted else "without quoting (a quote is text)"
@@ -73,7 +71,7 @@ def _check_names(names: list[str], findings: Findings) -> None:
         raise InputError(
             f"two columns are called {twice!r}",
             where=f"{findings.file}:1",
-            fix="Give every column its own name",
+            fix="Write a first line that gives every column its own name",
         )
 
 

@@ -54,7 +54,11 @@ FAULTS: dict[str, Kind] = {
         _N, "U+2028, U+2029 or U+0085 inside a text, which some tools take for a line end", "kept"
     ),
     "control_character": Kind(_N, "a control character inside a text", "kept"),
-    "cut_archive": Kind(_E, "the archive is cut off or damaged", "read stops; fetch it again"),
+    "cut_archive": Kind(
+        _E,
+        "an archive that is cut off, damaged or of many files",
+        "read stops; the message says what to do",
+    ),
     "not_utf8": Kind(_E, "bytes that are not UTF-8", "the row cannot be used; convert the file"),
     "bad_json": Kind(_E, "a line that is no JSON", "the row cannot be used"),
     "not_a_number": Kind(_W, "NaN or Infinity, which JSON does not have", "read as null"),
@@ -174,8 +178,8 @@ class Inspector(Protocol):
     def rows(self, lines: Sequence[int], rows: list[dict[str, Any]]) -> None:
         """Sees rows as the reader gets them."""
 
-    def raws(self, lines: Sequence[int], raws: Sequence[bytes], rows: list[dict[str, Any]]) -> None:
-        """Sees lines of a JSON Lines file beside their objects."""
+    def raws(self, lines: Sequence[int], raws: Sequence[bytes]) -> None:
+        """Sees lines of a JSON Lines file that hold an object."""
 
     def document(self, doc_id: str, title: str, text: str, line: int, field: str, uid: int) -> None:
         """Sees each distinct document once, with its content hash."""

@@ -101,7 +101,8 @@ def first_row(name: str, columns: dict[str, str] | None) -> dict[str, Any]:
                 raise NoRows("is empty", where=name, fix="Give a file with rows")
     found = next(rows(name, scratch, columns=columns), None)
     if found is None:
-        said = next(iter(scratch.examples.values()), None)
+        worst = next((code for code, _ in scratch.worst_first()), "empty_file")
+        said = scratch.examples.get(worst) if worst != "empty_file" else None
         what = said[0].message if said else "holds no row"
         place = f"{name}:{said[0].line}" if said and said[0].line else name
         raise NoRows(what, where=place, fix="Give a file with rows")

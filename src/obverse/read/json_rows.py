@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,14 @@ from typing import Any
 
 import orjson
 
-from obverse.files import open_bytes, parse_json, read_line_blocks
+from obverse.files import (
+    key_count,
+    may_repeat_keys,
+    open_bytes,
+    parse_json,
+    read_line_blocks,
+    repeated_keys,
+)
 from obverse.read.faults import Findings
 
 Row = dict[str, Any]
@@ -51,8 +59,14 @@ def in_blocks(found: Iterator[tuple[int, Row]]) -> Iterator[Block]:
         yield Block([line for line, _ in part], [row for _, row in part])
 
 
-def json_blocks(path: str | os.PathLike[str], findings: Findings) -> Iterator[Block]:
-    """Yields the objects of a JSON Lines file, or of a file that is one JSON value."""
+def json_blocks(
+    path: str | os.PathLike[str], findings: Findings, *, repeated: bool = True
+) -> Iterator[Block]:
+    """Yields the objects of a JSON Lines file, or of a file that is one JSON value.
+
+    Args:
+        repeated: Note keys that stand twice in one object, of which the last one counts.
+    """
     first = True
     for lines, raws in read_line_blocks(path, findings.lines):
         if first and (start := next((raw for raw in raws if not raw.isspace()), b"")):
@@ -62,8 +76,10 @@ def json_blocks(path: str | os.PathLike[str], findings: Findings) -> Iterator[Bl
                 return
             first = False
         block = _parsed(lines, raws, findings)
+        if repeated:
+            _note_repeated_keys(block, findings)
         if findings.inspector is not None:
-            findings.inspector.raws(block.lines, block.raws, block.rows)
+            findings.inspector.raws(block.lines, block.raws)
         if block.rows:
             yield block
 
@@ -84,6 +100,20 @@ def _parsed(lines: Sequence[int], raws: list[bytes], findings: Findings) -> Bloc
         if (value := _value(line, raw, findings)) is not None
     ]
     return Block([line for line, _, _ in good], [v for _, v, _ in good], [r for _, _, r in good])
+
+
+def _note_repeated_keys(block: Block, findings: Findings) -> None:
+    raws, rows = block.raws, block.rows
+    whole = b"\n".join(raws)
+    flat = whole.count(b"{") == len(rows)
+    keys = sum(map(len, rows)) if flat else sum(map(key_count, rows))
+    if whole.count(b'":') - whole.count(b'\\":') == keys:
+        return
+    for line, raw, row in zip(block.lines, raws, rows, strict=True):
+        if may_repeat_keys(raw, row):
+            with contextlib.suppress(ValueError):
+                for key, message in repeated_keys(raw):
+                    findings.note("duplicate_key", line, key, message)
 
 
 def _value(line: int, raw: bytes, findings: Findings) -> Row | None:
@@ -183,6 +213,10 @@ def _mended(line: int, raw: bytes, error: Exception, findings: Findings) -> dict
             findings.note("not_a_number", line, None, "NaN or Infinity read as null")
             return value
     findings.rows += 1
+    if raw[:4].count(0) >= 2 or raw[:4:3].count(0) == 1:
+        message, fix = "is UTF-16 or UTF-32 text", "Save it as UTF-8: iconv -f UTF-16LE -t UTF-8"
+        findings.wrong("not_utf8", line, None, message, fix)
+        return None
     try:
         raw.decode()
     except UnicodeDecodeError as broken:

@@ -57,7 +57,7 @@ def row_blocks(
         empty = False
         yield block
     findings.close_lines()
-    if empty:
+    if empty and not findings.rows:  # rows that cannot be read are noted each
         findings.wrong("empty_file", None, None, "holds no row", "Give a file with rows")
 
 
@@ -78,19 +78,27 @@ def table_kind(path: str | os.PathLike[str]) -> str:
     if name == "-":
         return "json"
     with open_bytes(path) as stream:
-        head = stream.peek(64)[:64] if hasattr(stream, "peek") else b""
+        head = stream.peek(512)[:512] if hasattr(stream, "peek") else b""
     if head.startswith(b"PAR1"):
         return "parquet"
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     stem = name.lower().removesuffix(".gz").removesuffix(".zst")
+    if stem.endswith(".parquet"):
+        raise InputError("is no Parquet file", where=name, fix="Write the file again")
+    if head[257:262] == b"ustar":
+        raise InputError("is a tar archive", where=name, fix="Unpack it and name a file of it")
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith((b"{", b"[")) or stem.endswith((".jsonl", ".json", ".ndjson")):
         return "json"
-    if stem.endswith(".csv"):
-        return ","
-    if stem.endswith((".tsv", ".tab")):
-        return "\t"
-    first = next((line for _, line in read_lines(path)), b"")
-    return "\t" if first.count(b"\t") >= first.count(b",") else ","
+    usual = "," if stem.endswith(".csv") else "\t" if stem.endswith((".tsv", ".tab")) else ""
+    return _delimiter(next((line for _, line in read_lines(path)), b""), usual)
+
+
+def _delimiter(header: bytes, usual: str) -> str:
+    """Returns what stands between the fields of a header: the usual character, or else the most frequent of four."""
+    counts = {mark: header.count(mark.encode()) for mark in ("\t", ",", ";", "|")}
+    if counts.get(usual) or not any(counts.values()):
+        return usual or "\t"
+    return max(counts, key=counts.__getitem__)
 
 
 def parquet_rows(path: str | os.PathLike[str], batch: int = 512) -> Rows:

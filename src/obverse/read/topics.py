@@ -59,7 +59,7 @@ def _rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[tuple[in
         yield from topic_rows(path)
     else:
         inspector, findings.inspector = findings.inspector, None
-        for block in json_blocks(path, findings):
+        for block in json_blocks(path, findings, repeated=False):
             findings.inspector = inspector
             yield from block.each(findings)
             findings.inspector = None
