@@ -137,7 +137,38 @@ def test_near_the_target_few_topics_are_begun(topics: Path, tmp_path: Path) -> N
     made = synthesize(
         some(), Drops(), method=METHOD, llm=replies, run_dir=tmp_path / "run", target=12
     )
-    assert len(list(made)) == 12 and len(begun) == 12
+    assert len(list(made)) == 12 and 12 <= len(begun) < 40
+
+
+def test_a_cleaned_plain_view_is_no_new_view(tmp_path: Path) -> None:
+    classified = {
+        "positive_confirmed": True,
+        "documents": [
+            {"document": 2, "verdict": "convertible"},
+            {"document": 3, "verdict": "false_negative"},
+        ],
+    }
+    pair = {
+        "keep_instruction": "It needs gears.",
+        "promote_instruction": "Nothing recent.",
+        "also_satisfy_keep": [],
+        "also_satisfy_promote": [],
+    }
+    rows = [
+        {"method": "natural_dual_view", "stage": stage, "topic_id": "t0", "reply": json.dumps(text)}
+        for stage, text in (("classify", classified), ("instruct", pair))
+    ]
+    replies = RecordedReplies(recorded(tmp_path / "r.jsonl", rows))
+    first = topic(0)
+    more = {**first.views[0].labels, "c": Label.NEGATIVE}
+    grown = Topic("t0", "bikes 0", (*first.docs, Doc("c", "A new bike too.")), (View("", more),))
+    run_dir = tmp_path / "run"
+    synthesize_all = synthesize(
+        [grown], Drops(), method="natural_dual_view", llm=replies, run_dir=run_dir, target=3
+    )
+    (made,) = synthesize_all
+    assert made.views[0].labels["c"] == Label.IGNORE and len(made.instructed_views) == 2
+    assert json.loads((run_dir / "status.json").read_text())["accepted_views"] == 2
 
 
 def test_a_target_is_a_number_above_0(topics: Path, tmp_path: Path) -> None:

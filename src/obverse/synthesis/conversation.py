@@ -228,4 +228,4 @@ def _take(outcome: Outcome, made: list[View] | Topic, method: str, model: str) -
         replace(view, origin={**origin, **view.origin}) if id(view) in fresh else view
         for view in result.views
     )
-    outcome.new_views = len(new)
+    outcome.new_views = sum(not view.is_plain for view in new)  # a plain one is only cleaned

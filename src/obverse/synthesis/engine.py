@@ -174,8 +174,11 @@ class _Run:
         if self.target is None:
             return window.unfinished >= open_topics or len(window) >= KEPT * open_topics
         views, through = self.progress.costs.accepted_views, self.progress.through
-        each = max(views, 1) / max(through, 1) if through >= FEW else 1.0
-        return len(window) >= min(open_topics, math.ceil((self.target - views) / each))
+        if through < FEW:  # how many views a topic brings is not known yet
+            likely = max(FEW, self.target // 8)
+        else:
+            likely = math.ceil((self.target - views) * through / max(views, 1))
+        return len(window) >= min(open_topics, likely)
 
     async def one(self, topic: Topic, order: int) -> Outcome:
         dialogue = self.function(topic, rng_for(self.seed, self.method, topic.topic_id))
