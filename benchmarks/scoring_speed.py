@@ -1,19 +1,21 @@
 """Times p-MRR and nDCG@10 of 1,000 queries x 1,000 documents against mteb's own scoring loop, in one run.
 
-    python benchmarks/scoring_speed.py [--queries 1000] [--docs 1000] [--changed 4]
+    python benchmarks/scoring_speed.py [--queries 1000] [--docs 1000] [--changed 4] [--repeats 7]
 
 Both get the same dictionaries and must give the same values. Two ways of calling mteb: its functions one by one
 with the cutoff 10 alone (``calculate_pmrr`` on the two runs, ``calculate_retrieval_scores`` on each), and
-``evaluate_p_mrr_change`` with all cutoffs, which is what its FollowIR tasks run. Needs mteb.
+``evaluate_p_mrr_change`` with all cutoffs, which is what its FollowIR tasks run. Every repeat times all of them one
+after another; printed are means with 95 % t intervals over repeats, of the times and of the ratio. Needs mteb.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from intervals import shown
 
 from obverse.measures.ndcg import ndcg
 from obverse.measures.p_mrr import p_mrr
@@ -34,14 +36,15 @@ def made_up(queries: int, docs: int, changed: int, digits: int) -> tuple[dict, d
     return runs[0], runs[1], qrels, changed_docs
 
 
-def best(work: Callable[[], object], times: int = 3) -> float:
-    """Returns the least processor time of a few tries, in seconds."""
-    least = float("inf")
-    for _ in range(times):
-        start = time.process_time()
-        work()
-        least = min(least, time.process_time() - start)
-    return least
+def seconds(work: Callable[[], object]) -> float:
+    """Returns the processor time of one call."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def _ratios(over: Sequence[float], under: Sequence[float]) -> list[float]:
+    return [a / b for a, b in zip(over, under, strict=True)]
 
 
 def main() -> None:
@@ -50,6 +53,7 @@ def main() -> None:
     parser.add_argument("--docs", type=int, default=1_000)
     parser.add_argument("--changed", type=int, default=4)
     parser.add_argument("--digits", type=int, default=4)
+    parser.add_argument("--repeats", type=int, default=7)
     options = parser.parse_args()
     import mteb
     from mteb._evaluators.retrieval_metrics import (
@@ -67,26 +71,34 @@ def main() -> None:
     )
     both_qrels = {f"{q}-{s}": grades for q, grades in qrels.items() for s in ("og", "changed")}
     everything, cutoffs = suffixed[0] | suffixed[1], (1, 3, 5, 10, 20, 100, 1000)
-    own = (
-        best(lambda: p_mrr(old, new, changed)),
-        best(lambda: (ndcg(old, qrels, 10), ndcg(new, qrels, 10))),
-    )
-    their = (
-        best(lambda: calculate_pmrr(*suffixed, changed)),
-        best(lambda: [calculate_retrieval_scores(run, qrels, [10]) for run in (old, new)]),
-    )
-    loop = best(lambda: evaluate_p_mrr_change(both_qrels, everything, changed, cutoffs))
+    works: dict[str, Callable[[], object]] = {
+        "p-MRR": lambda: p_mrr(old, new, changed),
+        "nDCG@10": lambda: (ndcg(old, qrels, 10), ndcg(new, qrels, 10)),
+        "mteb p-MRR": lambda: calculate_pmrr(*suffixed, changed),
+        "mteb nDCG@10": lambda: [calculate_retrieval_scores(r, qrels, [10]) for r in (old, new)],
+        "mteb loop": lambda: evaluate_p_mrr_change(both_qrels, everything, changed, cutoffs),
+    }
+    took: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(options.repeats):
+        for name, work in works.items():
+            took[name].append(seconds(work))
+    own = list(map(sum, zip(took["p-MRR"], took["nDCG@10"], strict=True)))
+    their = list(map(sum, zip(took["mteb p-MRR"], took["mteb nDCG@10"], strict=True)))
     ours, our_ndcg = p_mrr(old, new, changed), (ndcg(old, qrels, 10), ndcg(new, qrels, 10))
     their_p_mrr = calculate_pmrr(*suffixed, changed)
     theirs = [calculate_retrieval_scores(run, qrels, [10]) for run in (old, new)]
     print(
         f"{options.queries} queries x {options.docs} documents, {options.changed} changed documents each, "
-        f"mteb {mteb.__version__}, numpy {np.__version__}, processor time, best of three"
+        f"mteb {mteb.__version__}, numpy {np.__version__}, processor time, {options.repeats} repeats"
     )
-    rows = (("p-MRR", own[0], their[0]), ("nDCG@10 of both runs", own[1], their[1]))
-    whole = ("both, as a FollowIR task", sum(own), loop)
-    for name, a, b in (*rows, ("both, cutoff 10 alone", sum(own), sum(their)), whole):
-        print(f"{name:25} obverse {a:7.3f} s   mteb {b:8.3f} s   {b / a:6.1f} times")
+    rows = (
+        ("p-MRR", took["p-MRR"], took["mteb p-MRR"]),
+        ("nDCG@10 of both runs", took["nDCG@10"], took["mteb nDCG@10"]),
+        ("both, cutoff 10 alone", own, their),
+        ("both, as a FollowIR task", own, took["mteb loop"]),
+    )
+    for name, a, b in rows:
+        print(f"{name:25} obverse {shown(a)} s   mteb {shown(b)} s   {shown(_ratios(b, a))} times")
     print(f"p-MRR  {ours.value:.12f}  {their_p_mrr:.12f}")
     for found, (_, their_ndcg, *_rest) in zip(our_ndcg, theirs, strict=True):
         print(f"nDCG@10  {found.value:.5f}  {their_ndcg['NDCG@10']:.5f}")

@@ -1,9 +1,10 @@
 """Exact search over memory-mapped shards: time and memory, beside faiss Flat where it is installed.
 
-    python benchmarks/search_speed.py [--docs 1000000] [--width 384] [--queries 1000] [--depth 100] [--threads 1]
+    python benchmarks/search_speed.py [--docs 1000000] [--width 384] [--queries 1000] [--repeats 4] ...
 
 Writes random unit vectors as shards into a scratch folder first. Memory is the highest anonymous resident size (mapped
-files do not count), less that before the search. Set OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to the same number as
+files do not count), less that before the search. Each repeat times both, one after the other; printed are means with
+95 % t intervals over repeats. Set OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to the same number as
 --threads before the start.
 """
 
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from intervals import shown
 
 from obverse.search import top_docs
 
@@ -58,12 +60,22 @@ class Memory:
         return self.highest - self.start
 
 
-def timed(work: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray, str]:
-    """Returns what a search returns, and its wall and processor time as text."""
-    wall, processor = time.perf_counter(), time.process_time()
-    first, second = work()
-    wall, processor = time.perf_counter() - wall, time.process_time() - processor
-    return first, second, f"{wall:6.1f} s (processor {processor:6.1f} s)"
+class Clock:
+    """Collects wall and processor times of one way to search."""
+
+    def __init__(self, work: Callable[[], tuple[np.ndarray, np.ndarray]]) -> None:
+        self.work, self.wall, self.processor = work, [], []
+
+    def run(self) -> tuple[np.ndarray, np.ndarray]:
+        """Returns what the search returns."""
+        wall, processor = time.perf_counter(), time.process_time()
+        found = self.work()
+        self.wall.append(time.perf_counter() - wall)
+        self.processor.append(time.process_time() - processor)
+        return found
+
+    def __str__(self) -> str:
+        return f"wall {shown(self.wall)} s, processor {shown(self.processor)} s"
 
 
 def main() -> None:
@@ -73,6 +85,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=1_000)
     parser.add_argument("--depth", type=int, default=100)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--folder", default=None, help="where the scratch shards go")
     options = parser.parse_args()
     rng = np.random.default_rng(1)
@@ -81,24 +94,30 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         paths = write_shards(Path(folder), options.docs, options.width)
         shards = [np.load(path, mmap_mode="r") for path in paths]
+        ours = Clock(lambda: top_docs(queries, shards, options.depth))
         memory = Memory()
-        rows, scores, took = timed(lambda: top_docs(queries, shards, options.depth))
+        rows, scores = ours.run()
+        grown = memory.grown()
         print(
             f"{options.docs:,} x {options.width}, {options.queries:,} queries, depth {options.depth}, "
-            f"threads {os.environ.get('OMP_NUM_THREADS', 'default')}"
+            f"threads {os.environ.get('OMP_NUM_THREADS', 'default')}, {options.repeats} repeats"
         )
-        print(f"obverse top_docs   {took}, beyond the mapped file {memory.grown():6.0f} MB at most")
         try:
             import faiss
         except ImportError:
-            print("faiss is not installed")
+            print(f"obverse top_docs   {ours}; faiss is not installed")
             return
         faiss.omp_set_num_threads(options.threads)
         index = faiss.IndexFlatIP(options.width)
         for shard in shards:
             index.add(np.ascontiguousarray(shard))
-        their_scores, their_rows, took = timed(lambda: index.search(queries, options.depth))
-        print(f"faiss IndexFlatIP  {took}, all vectors in memory")
+        theirs = Clock(lambda: index.search(queries, options.depth))
+        their_scores, their_rows = theirs.run()
+        for _ in range(options.repeats - 1):
+            ours.run()
+            theirs.run()
+        print(f"obverse top_docs   {ours}; beyond the mapped file {grown:.0f} MB at most")
+        print(f"faiss IndexFlatIP  {theirs}; all vectors in memory")
         same = np.mean(
             [len(set(a) & set(b)) / len(a) for a, b in zip(rows, their_rows, strict=True)]
         )
