@@ -59,6 +59,11 @@ BENCHMARKS: dict[str, Entry] = {
 }
 
 
+_CROSS_LINGUAL = "jhu-clsp/mFollowIR-cross-lingual-parquet-mteb"
+_ON_THE_HUB = {"keyword": "Clarity"}
+"""Subsets that their publishers call otherwise."""
+
+
 def load_benchmark(
     spec: str, *, scope: str = "pool", guard: str = "corpus", partial: bool = False
 ) -> Benchmark:
@@ -150,4 +155,6 @@ def _hub_place(name: str, subset: str) -> str:
         raise SettingError(
             f"it is not said where the data of {name} are", fix=f"Write {name}=FOLDER"
         )
-    return f"hub:{hub.format(subset.capitalize())}"
+    if name == "mfollowir" and subset.startswith("eng-"):
+        return f"hub:{_CROSS_LINGUAL}"
+    return f"hub:{hub.format(_ON_THE_HUB.get(subset, subset.capitalize()))}"
