@@ -14,7 +14,7 @@ from obverse.gate import breaches, read_thresholds
 from obverse.report.compared import plots_of
 from obverse.report.comparison import comparison_latex, comparison_markdown
 from obverse.report.comparison_page import comparison_html
-from obverse.results import Result, read_result
+from obverse.results import Result, read_result, tops_of
 
 
 def result(model: str, lift: float = 0.0, **about: object) -> Result:
@@ -111,6 +111,13 @@ def test_a_result_is_read_from_the_folder_that_evaluate_wrote(tmp_path: Path) ->
     (tmp_path / "scores.json").write_text("{}")
     with pytest.raises(InputError, match="no result of obverse evaluate"):
         read_result(tmp_path)
+
+
+def test_queries_of_one_topic_are_shown_together() -> None:
+    runs = {
+        "candidates": {"7-og": {"a": 2.0, "b": 1.0}, "7-changed": {"b": 2.0}, "plain": {"c": 1.0}}
+    }
+    assert tops_of(runs) == {"7": "og a b, changed b", "plain": "c"}
 
 
 def test_the_gate_names_each_breach_in_one_line(tmp_path: Path) -> None:

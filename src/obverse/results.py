@@ -138,14 +138,18 @@ def as_one_table(read: Mapping[str, Sequence[Result]]) -> list[Result]:
     ]
 
 
+_PART = re.compile(r"(.+?)(#\d+|-og|-changed|_q[12])")
+"""A query that is one of a topic's: a view, FollowIR's two instructions, NevIR's pair."""
+
+
 def tops_of(runs: Mapping[str, Run], take: int = 3) -> dict[str, str]:
     """Returns, by topic, the first documents of each of its queries: ``#1 a b c, #2 b a c``."""
     tops: dict[str, list[str]] = {}
     for run in runs.values():
         for query_id, scores in run.items():
-            topic, mark, view = query_id.rpartition("#")
             shown = " ".join(islice(scores, take))
-            tops.setdefault(topic if mark else query_id, []).append(
-                f"{mark}{view} {shown}" if mark else shown
-            )
+            if part := _PART.fullmatch(query_id):
+                tops.setdefault(part[1], []).append(f"{part[2].lstrip('-_')} {shown}")
+            else:
+                tops.setdefault(query_id, []).append(shown)
     return {topic: ", ".join(rows) for topic, rows in tops.items()}
