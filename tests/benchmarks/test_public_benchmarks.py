@@ -264,6 +264,40 @@ def test_every_input_string_of_the_five_public_rules() -> None:
     assert model_input(e5, ask, "{instruction} [SEP] {query}").startswith("query: I rent")
 
 
+@pytest.mark.parametrize(
+    ("folder", "file", "content", "says"),
+    [
+        ("followir", "top_ranked/test-00000.parquet", b"", "is no Parquet, or a damaged one"),
+        (
+            "followir",
+            "qrels/test.jsonl",
+            b'{"query-id": "1-og", "corpus-id": "a", "score": "one"}\n',
+            "the grade 'one' of query '1-og', document 'a' is no whole number",
+        ),
+        (
+            "followir",
+            "qrels/test.jsonl",
+            b'{"query-id": "1-og", "corpus-id": "a", "score": null}\n',
+            "the grade None of query",
+        ),
+        ("followir", "qrel_diff.jsonl", b'{"query-id": "1"}\n', "no list of changed documents"),
+        (
+            "mair:IFEval",
+            "x_queries.jsonl",
+            b'{"qid": "1", "instruction": "i", "query": "q", "labels": [{"id": "a"}]}\n',
+            "has the label .* which is none",
+        ),
+    ],
+)
+def test_a_damaged_table_is_one_line(
+    tmp_path: Path, folder: str, file: str, content: bytes, says: str
+) -> None:
+    (mair_folder if folder.startswith("mair") else followir_folder)(tmp_path)
+    (tmp_path / file).write_bytes(content)
+    with pytest.raises(InputError, match=says):
+        load_benchmark(f"{folder}={tmp_path}")
+
+
 def test_names_and_places(tmp_path: Path) -> None:
     for name in BENCHMARKS:
         with pytest.raises((InputError, SettingError)):

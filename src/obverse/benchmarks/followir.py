@@ -9,7 +9,7 @@ from typing import Any
 from obverse.benchmarks.benchmark import Benchmark, Search
 from obverse.benchmarks.tables import Tables, corpus_of, qrels_of, tables_of, text_of
 from obverse.benchmarks.whole import refuse_half_present, unknown_docs
-from obverse.errors import SettingError
+from obverse.errors import InputError, SettingError
 from obverse.measures.followir_score import CHANGED, ORIGINAL, followir_score, of_group
 from obverse.measures.measured import Measured
 from obverse.measures.ndcg import ndcg
@@ -184,7 +184,14 @@ def _candidates(tables: Tables, suffix: str, asks: list[Ask]) -> dict[str, list[
 def _changed(tables: Tables, suffix: str, qrels: Qrels) -> dict[str, list[str]]:
     if not tables.has(f"qrel_diff{suffix}"):
         return changed_docs_from(of_group(qrels, ORIGINAL), of_group(qrels, CHANGED))
-    return {
-        text_of(row, "query-id", where=tables.where): list(map(str, row["corpus-ids"]))
-        for row in tables.rows(f"qrel_diff{suffix}")
-    }
+    changed = {}
+    for row in tables.rows(f"qrel_diff{suffix}"):
+        query_id, ids = text_of(row, "query-id", where=tables.where), row.get("corpus-ids")
+        if not isinstance(ids, list):
+            raise InputError(
+                f"query {query_id!r} has no list of changed documents",
+                where=tables.where,
+                fix='Write "corpus-ids": ["d1"] in qrel_diff',
+            )
+        changed[query_id] = list(map(str, ids))
+    return changed

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from obverse.benchmarks.benchmark import Benchmark, Search
-from obverse.benchmarks.tables import FolderTables, Row, tables_of, text_of
+from obverse.benchmarks.tables import FolderTables, Row, tables_of, text_of, whole_grade
 from obverse.benchmarks.whole import refuse_half_present
 from obverse.errors import InputError
 from obverse.measures.measured import Measured
@@ -97,7 +97,17 @@ def _judged(row: Row, split: str, where: str) -> tuple[Ask, dict[str, int]]:
             f"query {query_id!r} has no list of labels", where=where, fix='Write [{"id", "score"}]'
         )
     ask = Ask(query_id, text_of(row, "query", "text", where=where), row.get("instruction") or "")
-    return ask, {split + str(label["id"]): int(label["score"]) for label in labels}
+    grades = {}
+    for label in labels:
+        grade = whole_grade(label.get("score")) if isinstance(label, dict) else None
+        if grade is None or not isinstance(label.get("id"), str | int):
+            raise InputError(
+                f"query {query_id!r} has the label {label!r}, which is none",
+                where=where,
+                fix='Write {"id": "d1", "score": 1}',
+            )
+        grades[split + str(label["id"])] = grade
+    return ask, grades
 
 
 def _splits(place: str | os.PathLike[str]) -> list[str]:

@@ -162,8 +162,15 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
         import pyarrow.parquet
     except ImportError:
         raise MissingExtra("pyarrow", "parquet", "reading Parquet") from None
-    for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=2_000):
-        yield from batch.to_pylist()
+    try:
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=2_000):
+            yield from batch.to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(
+            f"is no Parquet, or a damaged one ({str(error).splitlines()[0][:120]})",
+            where=str(path),
+            fix="Fetch or write the file again",
+        ) from None
 
 
 def _tsv_rows(path: Path) -> Iterator[Row]:
@@ -248,11 +255,21 @@ def qrels_of(tables: Tables, *names: str) -> dict[str, dict[str, int]]:
         query_id = text_of(row, "query-id", "query_id", "qid", where=tables.where)
         doc_id = text_of(row, "corpus-id", "corpus_id", "pid", "docid", where=tables.where)
         value = row.get("score", row.get("rel", 1))
-        if float(value) != int(float(value)):
+        grade = whole_grade(value)
+        if grade is None:
             raise InputError(
-                f"the grade {value} of query {query_id!r}, document {doc_id!r} is no whole number",
+                f"the grade {value!r} of query {query_id!r}, document {doc_id!r} is no whole number",
                 where=tables.where,
-                fix="Multiply the grades until they are whole",
+                fix="Multiply the grades until they are whole, or mend the row",
             )
-        qrels.setdefault(query_id, {})[doc_id] = int(float(value))
+        qrels.setdefault(query_id, {})[doc_id] = grade
     return qrels
+
+
+def whole_grade(value: Any) -> int | None:
+    """Returns a grade as a whole number (``2.0`` and ``"2"`` are 2); None where it is none."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return int(number) if number.is_integer() else None
