@@ -53,6 +53,10 @@ TokensPerMinute = Annotated[
     float | None,
     typer.Option(help="Tokens in a minute, read and written, at most, over all endpoints."),
 ]
+ByHour = Annotated[
+    str | None,
+    typer.Option(help="Requests at once by day and hour, Mon-Fri 08-19=3,*=64; the first counts."),
+]
 Threads = Annotated[int, typer.Option(help="Threads of a local model.")]
 Prices = Annotated[str | None, typer.Option(help="Prices by model, TOML.")]
 Extra = Annotated[
@@ -92,6 +96,7 @@ def synthesize(
     max_stall: MaxStall = 600.0,
     requests_per_minute: RequestsPerMinute = None,
     tokens_per_minute: TokensPerMinute = None,
+    schedule: ByHour = None,
     threads: Threads = 1,
     prices: Prices = None,
     max_cost: Annotated[
@@ -136,6 +141,7 @@ def synthesize(
         max_stall=max_stall,
         requests_per_minute=requests_per_minute,
         tokens_per_minute=tokens_per_minute,
+        schedule=schedule,
         threads=threads,
         prices=prices,
         max_cost=max_cost,

@@ -30,6 +30,7 @@ def lane_named(
     extra: Mapping[str, Any] | None = None,
     requests_per_minute: float | None = None,
     tokens_per_minute: float | None = None,
+    schedule: str | None = None,
     needed: bool = True,
 ) -> Lane:
     """Returns the one lane that is named: recorded replies, endpoints, a local model, or batch files.
@@ -52,6 +53,7 @@ def lane_named(
         extra: Further fields of each request.
         requests_per_minute: Requests in a minute, at most, over all endpoints.
         tokens_per_minute: Tokens in a minute, at most, read and written.
+        schedule: Requests at once by day and hour, such as ``Mon-Fri 08-19=3,*=64``.
         needed: Whether there must be one; else none named is :class:`NoLLM`.
 
     Raises:
@@ -85,6 +87,7 @@ def lane_named(
         return BatchFiles(model, kind=kind, form=known, extra=extra, again=again)
     from obverse.llm.live import LLM
     from obverse.llm.pace import Pace
+    from obverse.llm.schedule import read_schedule
 
     price = price_of(read_prices(prices), model) if prices is not None else None
     return LLM(
@@ -98,6 +101,7 @@ def lane_named(
         extra=extra,
         budget=Budget(max_cost, price),
         pace=Pace(requests_per_minute, tokens_per_minute),
+        schedule=read_schedule(schedule),
     )
 
 

@@ -80,7 +80,7 @@ class Limiter:
 
     def may_send(self, now: float) -> bool:
         """Whether one more request may go out."""
-        if now < self.paused_until:
+        if now < self.paused_until or self.cap < 1:
             return False
         if self.breaker is not Breaker.CLOSED:
             return self.in_flight == 0
@@ -105,7 +105,7 @@ class Limiter:
             self.limit, self.slow_start = held, False
         elif was_full and not self.waiting_there and not self.knee.holds(now):
             self.limit += self._growth()
-        self.limit = min(self.limit, self.cap)
+        self.limit = min(self.limit, max(1.0, self.cap))
 
     def refused(self, now: float, sent_at: float, retry_after: float | None = None) -> None:
         """Notes a refusal for want of capacity.

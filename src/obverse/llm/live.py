@@ -7,6 +7,7 @@ import os
 import random
 import time
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from obverse.llm.canary import choose_form
@@ -21,6 +22,7 @@ from obverse.llm.pool import Endpoint, Pool
 from obverse.llm.reply import Reply, reply_from_response
 from obverse.llm.request import Request, Tags
 from obverse.llm.responses import Meaning, fatal, meaning
+from obverse.llm.schedule import Schedule
 from obverse.llm.waiting import watch_waiting
 from obverse.log import say
 
@@ -43,6 +45,7 @@ class LLM:
             field away, such as ``max_tokens`` where a server wants another one.
         budget: What may be spent.
         pace: How many requests and tokens a minute may have.
+        schedule: How many requests at once by day and hour.
         drain_seconds: How long a stopped run waits for what is in flight.
 
     Raises:
@@ -66,6 +69,7 @@ class LLM:
         budget: Budget | None = None,
         drain_seconds: float = 120.0,
         pace: Pace | None = None,
+        schedule: Schedule | None = None,
     ) -> None:
         self.urls = [checked_url(one) for one in ([url] if isinstance(url, str) else url)]
         self.model = model
@@ -77,6 +81,7 @@ class LLM:
         self.budget = budget or Budget()
         self.drain_seconds = drain_seconds
         self.pace = pace or Pace()
+        self.schedule = schedule or Schedule()
         self._max_concurrency = max_concurrency
         self._api_key = os.environ.get(api_key_env)
         self._connection: Connection | None = None
@@ -107,6 +112,7 @@ class LLM:
                 self.model, self.urls, self._connection.post, journal, self.extra
             )
         self.budget.count_earlier(journal.records() if self.budget.price else ())
+        self._keep_to_schedule()
         self._watches = [asyncio.create_task(self._watch_over())]
         for endpoint in self._pool.endpoints:
             self._watches.append(
@@ -238,11 +244,17 @@ class LLM:
         told: list[str] = []
         while True:
             await asyncio.sleep(min(1.0, self.max_stall / 4))
+            self._keep_to_schedule()
             self._pool.check_stall()
             for url in self._pool.open_breakers:
                 if url not in told:
                     say(f"{url} fails again and again: left in peace, tried every 30 s")
             told = self._pool.open_breakers
+
+    def _keep_to_schedule(self) -> None:
+        assert self._pool is not None
+        if self.schedule.spans:
+            self._pool.cap(self.schedule.cap(datetime.now(), self._max_concurrency))
 
     def stop(self, reason: str) -> None:
         """Sends nothing more; what is in flight may come back."""

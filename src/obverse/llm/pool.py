@@ -122,6 +122,15 @@ class Pool:
             self.stopped = reason
             self._end()
 
+    def cap(self, most: int) -> None:
+        """Lets no endpoint have more requests at once; 0 sends nothing until there is another cap."""
+        for endpoint in self.endpoints:
+            endpoint.limiter.cap = float(most)
+            endpoint.limiter.limit = min(endpoint.limiter.limit, max(1.0, float(most)))
+        if most == 0:
+            self._last_answer = time.monotonic()  # nobody is asked, so silence says nothing
+        self._dispatch()
+
     def check_stall(self) -> None:
         """Ends the run where no endpoint has answered for too long."""
         silent = time.monotonic() - self._last_answer

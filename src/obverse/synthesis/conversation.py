@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from obverse.llm.answers import Unusable, read_answer
 from obverse.llm.asking import Asked, Asker
 from obverse.llm.lanes import Failed, NotAsked
+from obverse.llm.money import Price
 from obverse.llm.reply import Reply, Usage
 from obverse.llm.request import Tags
 from obverse.llm.yes_no import read_yes_no
@@ -36,14 +37,16 @@ class Attempt:
     def usage(self) -> Usage:
         return self.reply.usage
 
-    def row(self) -> dict[str, Any]:
-        """Returns the attempt as it stands among the rejects: code, raw text, tokens."""
+    def row(self, price: Price | None = None) -> dict[str, Any]:
+        """Returns the attempt as it stands among the rejects: code, raw text, tokens, and cost where it is known."""
+        cost = price.of(self.usage, self.reply.lane) if price is not None else None
         return {
             **self.tags.row(),
             "code": self.code,
             "detail": self.detail,
             "reply": self.reply.text,
             "usage": self.usage.row(),
+            "cost": cost,
             "key": self.key,
         }
 

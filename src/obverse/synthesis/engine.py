@@ -196,7 +196,7 @@ class _Run:
 
     def take(self, outcome: Outcome) -> Iterator[Topic]:
         self.progress.take(outcome)
-        self.rejects += [attempt.row() for attempt in outcome.rejects]
+        self.rejects += [attempt.row(self.progress.costs.price) for attempt in outcome.rejects]
         if outcome.unfinished:
             self.unfinished[outcome.unfinished] += 1
             self.drops.add(outcome.topic.topic_id, outcome.unfinished)
