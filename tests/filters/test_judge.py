@@ -207,10 +207,11 @@ def test_the_probability_of_yes(tmp_path: Path) -> None:
     assert drops.by_reason == {"judge: the positive does not satisfy the instruction": 2}
 
 
-def test_without_log_probabilities_the_judge_goes_by_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize("word", ["yes", "<think>Let me"])
+def test_without_log_probabilities_the_judge_goes_by_text(tmp_path: Path, word: str) -> None:
     def said(body: dict[str, Any]) -> str:
         if "logprobs" in body:
-            return "yes"
+            return word
         used, _ = asked_for_used(body)
         text = body["messages"][-1]["content"]
         places = {d: text.index(f"\n{doc.text}\n") for d, doc in zip("abc", DOCS, strict=True)}
@@ -219,7 +220,8 @@ def test_without_log_probabilities_the_judge_goes_by_text(tmp_path: Path) -> Non
 
     (left,), drops, fake = by_endpoint(tmp_path, said, logprobs=False)
     assert len(left.views) == 3 and not drops.rows
-    assert "forward" in left.views[1].checks["judge"] and fake.counts["requests"] == 6
+    assert "forward" in left.views[1].checks["judge"]
+    assert fake.counts["requests"] == (6 if word == "yes" else 8)
 
 
 def json_to_tags(text: str) -> str:

@@ -173,7 +173,12 @@ def _probabilities(
     for doc in docs:
         shown = show(Topic("", query, (doc,), ()))
         user = f"{shown.text}\n\n{JUDGE_ONE.format(instruction=instruction)}"
-        answer: YesNo = yield Prompt("judge-one", SYSTEM, user, YesNo, max_tokens=4, yes_no=True)
+        try:
+            answer: YesNo = yield Prompt(
+                "judge-one", SYSTEM, user, YesNo, max_tokens=4, yes_no=True
+            )
+        except Rejected:  # such as a model that thinks first
+            return None
         if not answer.measured:
             return None
         found[doc.doc_id] = round(answer.probability, 6)

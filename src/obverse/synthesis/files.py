@@ -117,10 +117,8 @@ def _lacking(
         yield f"{made.views:,} views of the {target:,} asked for: there were no more topics"
     if ran.left.topics and not made.views:
         told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common(5))
-        yield (
-            f"no view was made ({told}). Every topic's reason stands in {out}.dropped.jsonl; raw replies that were "
-            f"unusable: obverse rejects {run_dir}"
-        )
+        by_topic = "" if out == "-" else f"Every topic's reason stands in {out}.dropped.jsonl; "
+        yield f"no view was made ({told}). {by_topic}raw replies: obverse rejects {run_dir}"
         holds = getattr(llm, "holds", None)
         if holds is not None and reasons["no-recorded-reply"]:
             yield f"the replies are for {holds}; method, stage and topic_id must be the same"
