@@ -35,25 +35,17 @@ def fake_answer(body: Mapping[str, Any], draw: random.Random) -> str:
     if schema is None and body.get("logprobs"):
         return draw.choice(("yes", "no"))
     numbers = _documents(body)
-    lever = _lever(body)
     if schema is not None:
         filled = _filled(schema, draw, numbers)
-        if isinstance(filled, dict) and "lever" in filled:
-            filled["lever"] = lever
-        return orjson.dumps(filled).decode()
+        return orjson.dumps(_fitting(filled, body) if isinstance(filled, dict) else filled).decode()
     system = "\n".join(str(m.get("content")) for m in body["messages"] if m.get("role") == "system")
     form = system[system.rfind("\n\n") + 1 :]
+    asked = (_TAG if "<answer>" in form else _KEY).findall(form)
+    said = _fitting({name: _value(kind, draw, numbers) for name, kind in asked}, body)
     if "<answer>" in form:
-        tags = _TAG.findall(form)
-        said = {name: _said(kind, draw, numbers) for name, kind in tags}
-        if "lever" in said:
-            said["lever"] = lever or "null"
-        fields = "".join(f"<{name}>{text}</{name}>" for name, text in said.items())
+        fields = "".join(f"<{name}>{_text(value)}</{name}>" for name, value in said.items())
         return f"<answer>{fields}</answer>"
-    keys = {name: _value(kind, draw, numbers) for name, kind in _KEY.findall(form)}
-    if "lever" in keys:
-        keys["lever"] = lever
-    return orjson.dumps(keys).decode() if keys else _sentence(draw)
+    return orjson.dumps(said).decode() if said else _sentence(draw)
 
 
 def fake_logprobs(text: str) -> dict[str, Any]:
@@ -64,10 +56,18 @@ def fake_logprobs(text: str) -> dict[str, Any]:
     return {"content": [{**top[0], "top_logprobs": top}]}
 
 
-def _lever(body: Mapping[str, Any]) -> str | None:
-    """Returns the first lever that a prompt offers."""
-    found = _OFFERED.search(str(body["messages"][-1].get("content")))
-    return found[1] if found else None
+def _fitting(said: dict[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the answer with what is looked up in the prompt: an offered lever, evidence out of each document."""
+    text = str(body["messages"][-1].get("content"))
+    if "lever" in said:
+        offered = _OFFERED.search(text)
+        said["lever"] = offered[1] if offered else None
+    judged = said.get("documents")
+    for one in judged if isinstance(judged, list) else []:
+        if isinstance(one, dict) and "evidence" in one:
+            found = re.search(rf"^<document {one.get('document')}\b.*\n(.+)", text, re.MULTILINE)
+            one["evidence"] = " ".join(found[1].split()[:4]) if found else ""
+    return said
 
 
 def _schema(body: Mapping[str, Any]) -> Any:
@@ -119,8 +119,7 @@ def _value(kind: str, draw: random.Random, numbers: list[int]) -> Any:
     return simple.get(kind.removesuffix(" or null"), _sentence(draw))
 
 
-def _said(kind: str, draw: random.Random, numbers: list[int]) -> str:
-    value = _value(kind, draw, numbers)
+def _text(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
