@@ -15,6 +15,7 @@ _PIECE = re.compile(
     r"|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
     r"|[^\w\s]"
 )
+_ASCII = re.compile(r"\w+|[^\w\s]", re.ASCII)  # the same, twice as fast
 
 
 def token_counter(counter: str = "words") -> Callable[[str], int]:
@@ -28,7 +29,7 @@ def token_counter(counter: str = "words") -> Callable[[str], int]:
         ModelError: If there is no such encoder.
     """
     if counter == "words":
-        return lambda text: len(_PIECE.findall(text))
+        return lambda text: len((_ASCII if text.isascii() else _PIECE).findall(text))
     from obverse.models import load_model
 
     tokenizer = load_model(counter, device="cpu").tokenizer
