@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-_NESTING = (dict, list)
-
 
 def may_repeat_keys(line: bytes, value: Any) -> bool:
     """Whether a line of JSON may hold a key that stands twice in one object: parsers keep the last and say nothing.
@@ -23,9 +21,13 @@ def key_count(value: Any) -> int:
         found = open_values.pop()
         if type(found) is dict:
             count += len(found)
-            open_values.extend(item for item in found.values() if type(item) in _NESTING)
-        elif type(found) is list:
-            open_values.extend(item for item in found if type(item) in _NESTING)
+            found = found.values()
+        elif type(found) is not list:
+            continue
+        for item in found:
+            kind = type(item)
+            if kind is dict or kind is list:
+                open_values.append(item)
     return count
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 from obverse.errors import SettingError
@@ -17,7 +18,7 @@ from obverse.read.faults import Findings
 from obverse.read.flat_rows import FlatRows, Numbering
 from obverse.read.gathering import Gathering
 from obverse.read.json_rows import Row
-from obverse.read.judgements import CLICKED, NO_POSITION, SHOWN
+from obverse.read.judgements import CLICKED, LAST_POSITION, NO_POSITION, SHOWN
 from obverse.read.passages import ID_KEYS, TEXT_KEYS, passages
 from obverse.read.query_rows import ID_KEYS as QUERY_ID_KEYS
 from obverse.read.query_rows import QUERY_KEYS, instruction_of, query_of, start_row
@@ -288,12 +289,14 @@ def seconds(stamp: Any) -> float | None:
         return None
     try:
         number = float(stamp)
+        if not isfinite(number):
+            return None
         return number / 1000 if abs(number) > 1e11 else number
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     try:
         return seconds(datetime.fromisoformat(str(stamp)))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -304,8 +307,8 @@ def _position(item: Any, line: int, findings: Findings) -> int:
     if value is None or value == "":
         return NO_POSITION
     try:
-        position = int(float(value))
-        if position != float(value) or position < 0 or isinstance(value, bool):
+        position = -1 if isinstance(value, bool) else int(float(value))
+        if position != float(value) or not 0 <= position <= LAST_POSITION:
             raise ValueError
     except (TypeError, ValueError, OverflowError):
         findings.note("bad_position", line, "position", f"{value!r:.40} is no rank")

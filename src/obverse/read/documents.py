@@ -8,13 +8,14 @@ import weakref
 from array import array
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from obverse.identity import text_uid
+from obverse.identity import normalised, text_uid
 from obverse.read.faults import Findings
 from obverse.read.passages import Passage, names_of
 from obverse.records import Doc
@@ -23,7 +24,6 @@ KEPT = 256 << 20
 """Bytes of documents that are kept once they were made: topics name the same ones again and again."""
 
 _DOC_SIZE = 200
-_NOTHING = (None, None, None)
 
 HUGE = 32_000
 """Characters beyond which a document is reported: about 8,000 tokens, more than encoders read."""
@@ -39,7 +39,7 @@ class Documents:
         self.numbers: dict[Any, int] = {}
         self.marks = array("q")
         self._ids: list[str] = []
-        self._uids = array("q")
+        self._same = array("q")
         self._starts = array("q", [0])
         self._title_sizes = array("i")
         self._view: mmap.mmap | None = None
@@ -65,25 +65,36 @@ class Documents:
 
         What was looked at once, and found in order, need not be looked at again.
         """
-        found: list[int] = []
-        keys: tuple[str, ...] = ()
-        values: Callable[[dict[str, Any]], tuple[Any, ...]] | None = None
-        titled = False
-        numbers, marks = self.numbers.get, self.marks
-        for item in items:
-            if type(item) is not dict:
-                found.append(-1)
-                continue
-            if tuple(item) != keys:
-                keys = tuple(item)
-                values, titled = _getter(keys)
-            doc_id, text, title = values(item) if values else _NOTHING
-            fits = type(doc_id) is type(text) is str and (not titled or type(title) is str)
-            number = numbers(doc_id, -1) if fits else -1
-            if number >= 0 and marks[number] != (mark_of(title, text) if titled else hash(text)):
-                number = -1
-            found.append(number)
+        if set(map(type, items)) != {dict} or len(every := set(map(tuple, items))) != 1:
+            return [self._known(item) for item in items]
+        values, titled = _getter(next(iter(every)))
+        if values is None:
+            return [-1] * len(items)
+        ids, texts, titles = zip(*map(values, items), strict=True)
+        if not set(map(type, ids)) == set(map(type, texts)) == set(map(type, titles)) == {str}:
+            return [self._known(item) for item in items]
+        marks = map(mark_of, titles, texts) if titled and any(titles) else map(hash, texts)
+        numbers, stored = map(self.numbers.get, ids, repeat(-1)), self.marks
+        return [n if n >= 0 and stored[n] == mark else -1 for n, mark in zip(numbers, marks)]  # noqa: B905
+
+    def are(self, numbers: NDArray[np.int64], marks: list[int]) -> NDArray[np.bool_]:
+        """Returns whether each number is that of a document with this mark; -1 is none."""
+        if not self.marks:
+            return np.zeros(len(marks), dtype=bool)
+        stored = np.frombuffer(self.marks, dtype=np.int64)
+        found: NDArray[np.bool_] = (numbers >= 0) & (stored[numbers] == np.asarray(marks))
         return found
+
+    def _known(self, item: Any) -> int:
+        values, titled = _getter(tuple(item)) if type(item) is dict else (None, False)
+        if values is None:
+            return -1
+        doc_id, text, title = values(item)
+        if not type(doc_id) is type(text) is type(title) is str:
+            return -1
+        number = self.numbers.get(doc_id, -1)
+        mark = mark_of(title, text) if titled else hash(text)
+        return number if number >= 0 and self.marks[number] == mark else -1
 
     def _second_text(self, passage: Passage, mark: int, line: int, field: str) -> int:
         doc_id, title, text = passage
@@ -110,13 +121,14 @@ class Documents:
         self.marks.append(mark)
         whole = (title + text).encode("utf-8", "surrogatepass")
         self._file.write(whole)
-        uid = text_uid(f"{title} {text}" if title else text)
-        self._uids.append(uid)
+        compared = f"{title} {text}" if title else text
+        self._same.append(hash(normalised(compared)))
         self._title_sizes.append(len(title))
         if len(text) > HUGE:
             note_huge(self._findings, doc_id, len(text), line, field)
         self._starts.append(self._starts[-1] + len(whole))
         if self._findings.inspector is not None:
+            uid = text_uid(compared)
             self._findings.inspector.document(doc_id, title, text, line, field, uid)
         return number
 
@@ -144,7 +156,7 @@ class Documents:
     def twins(self) -> NDArray[np.int32]:
         """Returns for each document the number of the first one with the same text, as compared, ``[n]``."""
         _, first, each = np.unique(
-            np.frombuffer(self._uids, dtype=np.int64), return_index=True, return_inverse=True
+            np.frombuffer(self._same, dtype=np.int64), return_index=True, return_inverse=True
         )
         return np.asarray(first[each], dtype=np.int32)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from obverse.read.documents import mark_of
 from obverse.read.gathering import Gathering
 from obverse.read.json_rows import Block, Row
-from obverse.read.judgements import CLICKED, NO_POSITION, SHOWN
+from obverse.read.judgements import CLICKED, LAST_POSITION, NO_POSITION, SHOWN, Numbers
 from obverse.read.passages import is_blank
 
 _MARK = "\ufeff"
@@ -55,7 +56,7 @@ class FlatRows:
     names: dict[str, tuple[str, ...]]
     sessions: Numbering
     long_way: Callable[[int, Row], None]
-    _places: dict[Any, tuple[int, int]] = field(default_factory=dict)
+    _views: dict[Any, int] = field(default_factory=dict)
 
     def take(self, block: Block) -> None:
         """Adds the rows of a block."""
@@ -66,34 +67,29 @@ class FlatRows:
             return
         queries, ids, texts = columns["query"], columns["doc_id"], columns["text"]
         keys = (
-            zip(queries, columns["instruction"], strict=True)
+            list(zip(queries, columns["instruction"], strict=True))
             if "instruction" in columns
             else queries
         )
         titles = columns.get("title")
-        marks = list(map(mark_of, titles, texts)) if titles else list(map(hash, texts))
         documents = self.gathering.documents
-        known, stored, places = documents.numbers.get, documents.marks, self._places.get
-        topics: list[int] = []
-        views: list[int] = []
-        docs: list[int] = []
+        marks = list(map(mark_of, titles, texts) if titles else map(hash, texts))
+        views = np.asarray(list(map(self._views.get, keys, repeat(-1))), dtype=np.int64)
+        docs = np.asarray(list(map(documents.numbers.get, ids, repeat(-1))), dtype=np.int64)
         start = 0
-        for at, (key, doc_id, mark) in enumerate(zip(keys, ids, marks, strict=True)):
-            place, doc = places(key), known(doc_id, -1)
-            if place is None or doc < 0 or stored[doc] != mark:
-                passage = (doc_id, titles[at] if titles else "", texts[at])
-                if not _is_fine(queries[at], passage):
-                    self._add(block.lines[start:at], columns, slice(start, at), topics, views, docs)
-                    topics, views, docs, start = [], [], [], at + 1
-                    self.gathering.findings.raw = block.raws[at] if block.raws else b""
-                    self.long_way(block.lines[at], block.rows[at])
-                    continue
-                place = place or self._place(key, block.lines[at])
-                doc = documents.number(passage, block.lines[at], "text")
-            topics.append(place[0])
-            views.append(place[1])
-            docs.append(doc)
-        self._add(block.lines[start:], columns, slice(start, None), topics, views, docs)
+        for at in np.flatnonzero((views < 0) | ~documents.are(docs, marks)).tolist():
+            line = block.lines[at]
+            passage = (ids[at], titles[at] if titles else "", texts[at])
+            if _is_fine(queries[at], passage):
+                view = self._views.get(keys[at], -1)
+                views[at] = view if view >= 0 else self._view(keys[at], line)
+                docs[at] = documents.number(passage, line, "text")
+            else:
+                self._add(block.lines, columns, slice(start, at), views, docs)
+                self.gathering.findings.raw = block.raws[at] if block.raws else b""
+                self.long_way(line, block.rows[at])
+                start = at + 1
+        self._add(block.lines, columns, slice(start, len(docs)), views, docs)
 
     def _columns(self, rows: list[Row]) -> dict[str, tuple[Any, ...]] | None:
         """Returns the columns by role, or None where the rows are not plainly flat or some value needs a look."""
@@ -116,44 +112,54 @@ class FlatRows:
         columns = dict(zip(named, zip(*values, strict=True), strict=True))
         if not all(set(map(type, column)) <= _TYPES[role] for role, column in columns.items()):
             return None
-        if min(columns.get("position", (0,))) < 0:
+        positions, times = columns.get("position", (0,)), columns.get("time", ())
+        if min(positions) < 0 or max(positions) > LAST_POSITION:
+            return None
+        if max((abs(time) for time in times if time is not None), default=0) > 1e17:
             return None
         self.gathering.positive_field = named["clicked"]
         return columns
 
-    def _place(self, key: Any, line: int) -> tuple[int, int]:
+    def _view(self, key: Any, line: int) -> int:
         query, instruction = key if type(key) is tuple else (key, "")
         topic = self.gathering.topic_of_query(query, line, rows=0)  # counted with its block
         view = self.gathering.view(topic, (instruction or "").strip() and instruction)
-        self._places[key] = topic, view
-        return topic, view
+        self._views[key] = view
+        return view
 
     def _add(
         self,
         lines: Sequence[int],
         columns: dict[str, tuple[Any, ...]],
         rows: slice,
-        topics: list[int],
-        views: list[int],
-        docs: list[int],
+        views: Numbers,
+        docs: Numbers,
     ) -> None:
-        gathering, count = self.gathering, len(docs)
+        """Adds rows whose view and document are known."""
+        gathering, count = self.gathering, rows.stop - rows.start
         if not count:
             return
+        topics = gathering.topics_of(views[rows])
         gathering.findings.rows += count
         gathering.more_rows(topics)
-        kinds = [CLICKED if value > 0 else SHOWN for value in columns["clicked"][rows]]
-        positions = columns["position"][rows] if "position" in columns else [NO_POSITION] * count
-        sessions = [0] * count
+        sessions: list[int] | Numbers = np.zeros(count, dtype=np.int64)
         if "session" in columns:
             numbers = self.sessions
             sessions = [0 if name is None else numbers[name] for name in columns["session"][rows]]
-        gathering.judgements.add_rows(views, docs, kinds, lines, positions, sessions)
+        none = np.full(count, NO_POSITION)
+        gathering.judgements.add_rows(
+            views=views[rows],
+            docs=docs[rows],
+            kinds=np.where(np.asarray(columns["clicked"][rows]) > 0, CLICKED, SHOWN),
+            lines=lines[rows],
+            positions=columns["position"][rows] if "position" in columns else none,
+            sessions=sessions,
+        )
         if "time" in columns:
             times = np.asarray(columns["time"][rows], dtype=np.float64)  # NaN for None
             times = np.where(abs(times) > 1e11, times / 1000, times)
             there = ~np.isnan(times)
-            gathering.all_seen(np.asarray(topics)[there], times[there])
+            gathering.all_seen(topics[there], times[there])
 
 
 def _is_fine(query: str, passage: tuple[str, str, str]) -> bool:

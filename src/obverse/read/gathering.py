@@ -82,7 +82,11 @@ class Gathering:
         name = query_id(query)
         return self.topic(name, name, query, line, rows)
 
-    def more_rows(self, topics: list[int]) -> None:
+    def topics_of(self, views: Numbers) -> Numbers:
+        """Returns the topic of each view."""
+        return np.frombuffer(self._view_topics, dtype=np.int32)[views].astype(np.int64)
+
+    def more_rows(self, topics: Numbers) -> None:
         """Counts one more row to each of the topics."""
         np.add.at(np.frombuffer(self._rows, dtype=np.int32), topics, 1)
 

@@ -75,19 +75,26 @@ def json_blocks(
                 yield from in_blocks(whole)
                 return
             first = False
-        block = _parsed(lines, raws, findings)
-        if repeated:
-            _note_repeated_keys(block, findings)
+        block = _parsed(lines, raws, findings, repeated)
         if findings.inspector is not None:
             findings.inspector.raws(block.lines, block.raws)
         if block.rows:
             yield block
 
 
-def _parsed(lines: Sequence[int], raws: list[bytes], findings: Findings) -> Block:
-    for line, raw in zip(lines, raws, strict=True):
-        if b"\\u" in raw or not raw.isascii():
-            _look_at_characters(line, raw, findings)
+def _parsed(lines: Sequence[int], raws: list[bytes], findings: Findings, repeated: bool) -> Block:
+    whole = b"\n".join(raws)
+    if b"\\u" in whole or not whole.isascii():
+        for line, raw in zip(lines, raws, strict=True):
+            if b"\\u" in raw or not raw.isascii():
+                _look_at_characters(line, raw, findings)
+    block = _values(lines, raws, findings)
+    if repeated:
+        _note_repeated_keys(block, whole if len(block.raws) == len(raws) else None, findings)
+    return block
+
+
+def _values(lines: Sequence[int], raws: list[bytes], findings: Findings) -> Block:
     try:
         values = list(map(orjson.loads, raws))
         if set(map(type, values)) == {dict}:
@@ -102,13 +109,15 @@ def _parsed(lines: Sequence[int], raws: list[bytes], findings: Findings) -> Bloc
     return Block([line for line, _, _ in good], [v for _, v, _ in good], [r for _, _, r in good])
 
 
-def _note_repeated_keys(block: Block, findings: Findings) -> None:
+def _note_repeated_keys(block: Block, whole: bytes | None, findings: Findings) -> None:
+    """Notes keys that stand twice; the lines in one piece, where they are at hand, settle the usual case at once."""
     raws, rows = block.raws, block.rows
-    whole = b"\n".join(raws)
-    flat = whole.count(b"{") == len(rows)
-    keys = sum(map(len, rows)) if flat else sum(map(key_count, rows))
-    if whole.count(b'":') - whole.count(b'\\":') == keys:
-        return
+    if whole is not None:
+        flat = whole.count(b"{") == len(rows)
+        keys = sum(map(len, rows)) if flat else sum(map(key_count, rows))
+        quoted = whole.count(b'\\":') if b"\\" in whole else 0
+        if whole.count(b'":') - quoted == keys:
+            return
     for line, raw, row in zip(block.lines, raws, rows, strict=True):
         if may_repeat_keys(raw, row):
             with contextlib.suppress(ValueError):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,9 @@ Mask = NDArray[np.bool_]
 SHOWN, CLICKED = 0, 1
 NEGATIVE, POSITIVE, INSTRUCTION_NEGATIVE, IGNORE = 0, 1, 2, 3
 NO_POSITION = -1
+LAST_POSITION = 2**31 - 1
 _TOPICS_AT_ONCE = 20_000
+_TYPES: dict[str, type] = {"b": np.int8, "i": np.int32}
 
 
 class Judgements:
@@ -62,22 +65,11 @@ class Judgements:
         self.positions.extend(array("i", (NO_POSITION,)) * count)
         self.sessions.extend(array("i", (0,)) * count)
 
-    def add_rows(
-        self,
-        views: list[int],
-        docs: list[int],
-        kinds: Sequence[int],
-        lines: Sequence[int],
-        positions: Sequence[int],
-        sessions: Sequence[int],
-    ) -> None:
-        """Adds one judgement for each row, column by column."""
-        self.views.extend(views)
-        self.docs.extend(docs)
-        self.kinds.extend(kinds)
-        self.lines.extend(lines)
-        self.positions.extend(positions)
-        self.sessions.extend(sessions)
+    def add_rows(self, **columns: Any) -> None:
+        """Adds one judgement for each row, column by column, each under its attribute's name."""
+        for name, column in columns.items():
+            own: array[int] = getattr(self, name)
+            own.frombytes(np.asarray(column, dtype=_TYPES[own.typecode]).tobytes())
 
     @property
     def has_positions(self) -> bool:
@@ -100,8 +92,8 @@ class Judgements:
             of_topic if order is None else of_topic[order],
             np.append(np.arange(0, topics, _TOPICS_AT_ONCE), topics),
         )
-        columns = [
-            np.frombuffer(column, dtype=np.int8 if column.typecode == "b" else np.int32)
+        columns: list[NDArray[Any]] = [
+            np.frombuffer(column, dtype=_TYPES[column.typecode])
             for column in (self.docs, self.kinds, self.lines, self.positions, self.sessions)
         ]
         for number, (low, high) in enumerate(pairwise(bounds)):
