@@ -19,8 +19,9 @@ from obverse.recipes import run as running
 from obverse.recipes.choices import parse_choice, settings_of
 from obverse.recipes.named import RECIPES, load_recipe
 from obverse.recipes.outcome import front, mean_over_seeds, outcome
+from obverse.recipes.prepared import scale_of
 from obverse.recipes.recipe import Pair
-from obverse.recipes.run import recipe, scale_of
+from obverse.recipes.run import recipe
 from obverse.recipes.sides import kept, turned
 from obverse.recipes.source import Source, remembering, source_from
 from obverse.recipes.sweep import parse_grid, read_sweep, sweep, swept
@@ -316,6 +317,7 @@ def test_wrong_words_on_the_command_line_are_one_line(tmp_path: Path) -> None:
         (["recipe", "dual-view", "--out", str(tmp_path / "o"), "--set", "x"], "not key=value"),
         (["recipe", "dual-view", "--out", str(tmp_path / "o"), "--seeds", "x"], "--seeds is 'x'"),
         (["recipe", "dual-view", "--out", str(tmp_path / "o"), "--keep", "x"], "--keep is 'x'"),
+        (["recipe", "dual-view", "--out", str(tmp_path / "o"), "--set", "epochs=0"], "epochs is 0"),
         (["sweep", "retention", "--out", str(tmp_path / "o")], "the grid is empty"),
     ):
         result = CliRunner().invoke(app, words)

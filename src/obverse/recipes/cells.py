@@ -60,7 +60,7 @@ class Cell:
 
     def scores(self, benchmark: Benchmark) -> Path:
         """Returns the folder of its scores on a benchmark."""
-        return self.folder / "runs" / slug(benchmark.name)
+        return self.folder / "runs" / scores_name(benchmark)
 
     @property
     def batch_size(self) -> int:
@@ -112,6 +112,12 @@ def cells_of(
 def slug(name: str) -> str:
     """Returns a name as a folder may have it."""
     return "".join(c if c.isalnum() or c in "-._" else "-" for c in name).strip("-") or "x"
+
+
+def scores_name(benchmark: Benchmark) -> str:
+    """Returns the name of the folder of scores on a benchmark: another guard is another measurement."""
+    pool = str(benchmark.about.get("guard", "")).startswith("pool")
+    return slug(benchmark.name) + ("-guard-pool" if pool else "")
 
 
 def run_cell(

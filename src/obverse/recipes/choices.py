@@ -51,15 +51,31 @@ def settings_of(
     """Returns the training settings of each arm: the recipe's, then the arm's, then what was given.
 
     Raises:
-        SettingError: If a given key names no setting or no arm.
+        SettingError: If a given key names no setting or no arm, or a value makes no sense.
     """
     general, special = _sorted_out(recipe, given)
     base = dict(recipe.settings) | (dict(recipe.full_settings) if scale >= 1 else {})
     # What an arm is about is never overruled by a setting for all: --set ARM.key=value says so.
-    return {
+    found = {
         arm.name: base | general | dict(arm.settings) | special.get(arm.name, {})
         for arm in recipe.arms
     }
+    for settings in found.values():
+        _check(settings)
+    return found
+
+
+def _check(settings: Mapping[str, Any]) -> None:
+    from obverse.training.settings import settings_from
+
+    rows = settings["batch_rows"]
+    if not isinstance(rows, int) or rows < 1:
+        raise SettingError(f"batch_rows is {rows!r}", fix="Give at least one view a step")
+    try:
+        settings_from({key: value for key, value in settings.items() if key != "batch_rows"})
+    except TypeError:
+        wrong = {key: value for key, value in settings.items() if isinstance(value, str)}
+        raise SettingError(f"a setting is of the wrong kind: {wrong}", fix="Give numbers") from None
 
 
 def _sorted_out(

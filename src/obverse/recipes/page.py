@@ -34,7 +34,7 @@ from obverse.recipes.page_tables import (
 from obverse.report.trade_plot import trade_plot
 
 if TYPE_CHECKING:
-    from obverse.recipes.run import Setup
+    from obverse.recipes.prepared import Setup
 
 PAGE = "recipe.md"
 

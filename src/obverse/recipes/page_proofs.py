@@ -12,7 +12,7 @@ from obverse.recipes.cells import Cell, ledger_of
 from obverse.recipes.outcome import Outcome, distances
 
 if TYPE_CHECKING:
-    from obverse.recipes.run import Setup
+    from obverse.recipes.prepared import Setup
 
 
 def sizes(setup: Setup, cells: Sequence[Cell]) -> list[Block]:
