@@ -56,11 +56,16 @@ def fewer_collections() -> Iterator[None]:
     """While the block runs, Python looks for cycles less often: thousands of open dialogues make it look through all of
     them again and again, a seventh of a run's time, and hardly any of them is one."""
     before = gc.get_threshold()
-    gc.set_threshold(max(YOUNG, before[0]), *before[1:])
+    raised = (
+        0 < before[0] < YOUNG
+    )  # 0 is switched off; more is somebody else's wish, perhaps of another run's
+    if raised:
+        gc.set_threshold(YOUNG, *before[1:])
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        if raised:
+            gc.set_threshold(*before)
 
 
 async def _cancel_all() -> None:
