@@ -113,6 +113,29 @@ def test_a_result_is_read_from_the_folder_that_evaluate_wrote(tmp_path: Path) ->
         read_result(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"p_mrr": {"value": "x", "low": 0, "high": 1, "n": 2}}, "p_mrr: value is 'x'"),
+        ({"p_mrr": {"value": 0.5, "low": 0, "high": 1}}, "p_mrr: n is 'missing'"),
+        ({"per_topic": {"p_mrr": {"a": None}}}, "per_topic, p_mrr: should be numbers by topic"),
+        ({"per_topic": []}, "no result of obverse evaluate"),
+        ({"about": {"model": "m"}}, "no result of obverse evaluate"),
+    ],
+)
+def test_a_result_that_was_edited_is_one_line(
+    tmp_path: Path, change: dict[str, object], says: str
+) -> None:
+    row = {
+        "p_mrr": {"value": 0.5, "low": 0.4, "high": 0.6, "n": 2},
+        "per_topic": {"p_mrr": {"a": 0.4, "b": 0.6}},
+        "about": {"model": "m", "benchmark": "k"},
+    }
+    (tmp_path / "scores.json").write_text(json.dumps({**row, **change}))
+    with pytest.raises(InputError, match=says):
+        read_result(tmp_path)
+
+
 def test_queries_of_one_topic_are_shown_together() -> None:
     runs = {
         "candidates": {"7-og": {"a": 2.0, "b": 1.0}, "7-changed": {"b": 2.0}, "plain": {"c": 1.0}}

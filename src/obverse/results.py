@@ -105,9 +105,35 @@ def read_result(place: str | os.PathLike[str]) -> Result:
         )
     about, per_topic = row["about"], row["per_topic"]
     measures = {k: v for k, v in row.items() if isinstance(v, dict) and "value" in v}
+    _refuse_no_numbers(measures, per_topic, str(path))
     runs = {file.name: read_run(file).run for file in sorted(path.parent.glob("*.run.tsv"))}
     model, benchmark = str(about["model"]), str(about["benchmark"])
     return Result(model, benchmark, measures, per_topic, about, tops_of(runs))
+
+
+def _refuse_no_numbers(
+    measures: Mapping[str, Any], per_topic: Mapping[str, Any], where: str
+) -> None:
+    """A result that somebody edited, or another program wrote."""
+    for key, row in measures.items():
+        for name in ("value", "low", "high", "n"):
+            if not (_is_number(row.get(name)) or (name in row and row[name] is None)):
+                raise InputError(
+                    f"{name} is {row.get(name, 'missing')!r}, which is no number",
+                    where=f"{where}, {key}",
+                    fix="Write the result again with evaluate --out, or with --runs",
+                )
+    for key, values in per_topic.items():
+        if not isinstance(values, dict) or not all(map(_is_number, values.values())):
+            raise InputError(
+                "should be numbers by topic",
+                where=f"{where}, per_topic, {key}",
+                fix="Write the result again with evaluate --out, or with --runs",
+            )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def as_one_table(read: Mapping[str, Sequence[Result]]) -> list[Result]:

@@ -82,15 +82,15 @@ def facts(result: Result) -> dict[str, str]:
     """Returns how a result was made, in words for the page."""
     about = result.about
     return {
-        "Input of a query": f"`{about['template']}` (template {about['template_digest']})"
+        "Input of a query": f"`{about['template']}` (template {about.get('template_digest')})"
         if about.get("template")
         else "query and instruction in one",
         "Token limit": f"{about['max_tokens']} for queries and documents"
         if about.get("max_tokens")
         else "none",
-        "Held-out topics": f"{about['topics']}; {about['scope']}",
-        "Recall guard": str(about["guard"]),
-        "Versions": ", ".join(f"{name} {version}" for name, version in about["versions"].items()),
+        "Held-out topics": f"{about.get('topics')}; {about.get('scope')}",
+        "Recall guard": str(about.get("guard")),
+        "Versions": ", ".join(f"{name} {v}" for name, v in about.get("versions", {}).items()),
     }
 
 
