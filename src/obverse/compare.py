@@ -10,8 +10,7 @@ from obverse.errors import InputError
 from obverse.measures.significance import holm, paired_difference
 from obverse.mteb_results import KIND as MTEB
 from obverse.mteb_results import joined_alike
-from obverse.results import Result as Result
-from obverse.results import read_result as read_result
+from obverse.results import Result
 from obverse.set_means import FOLLOWIR
 
 HOW = ("joining", "scope", "guard", "candidates", "ties", "partial")

@@ -11,7 +11,6 @@ import pytest
 from recipe_encoder import make_encoder, topics_benchmark_folder
 from typer.testing import CliRunner
 
-from obverse.compare import Result
 from obverse.errors import SettingError
 from obverse.ledger import compare_ledgers, ledger
 from obverse.mix import kind_of
@@ -26,6 +25,7 @@ from obverse.recipes.sides import kept, turned
 from obverse.recipes.source import Source, remembering, source_from
 from obverse.recipes.sweep import parse_grid, read_sweep, sweep, swept
 from obverse.records import Label, Topic
+from obverse.results import Result
 
 SMALL: dict[str, Any] = {"max_tokens": 48, "epochs": 1, "batch_rows": 8, "pool_negatives": 20}
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from obverse.compare import Result, compare
+from obverse.compare import compare
 from obverse.measures.measured import over_topics
 from obverse.measures.significance import holm
 from obverse.recipes.recipe import Pair, Published, Recipe
+from obverse.results import Result
 
 BASE = "base"
 _LEVEL = 0.05

@@ -11,7 +11,6 @@ from typing import Any
 
 from obverse.benchmarks.benchmark import Benchmark
 from obverse.benchmarks.topics import Scope
-from obverse.compare import read_result
 from obverse.evaluate import evaluate
 from obverse.log import say
 from obverse.models import PACKAGED
@@ -22,7 +21,7 @@ from obverse.recipes.outcome import BASE, Outcome, outcome
 from obverse.recipes.page import write_page
 from obverse.recipes.prepared import Setup, cells_for, prepare
 from obverse.recipes.recipe import Recipe
-from obverse.results import Result
+from obverse.results import Result, read_result
 
 
 @dataclass(frozen=True, slots=True)
