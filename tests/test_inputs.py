@@ -100,3 +100,37 @@ def test_the_template_is_saved_and_read_back(tmp_path: Path) -> None:
 def test_the_digest_tells_templates_apart_by_what_they_build() -> None:
     assert Template().digest == TEMPLATES["gte"].digest
     assert len({template.digest for template in TEMPLATES.values()}) == len(TEMPLATES) - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "instruction", "expected"),
+    [
+        ("e5", "query: bike", "", "query: bike"),
+        ("e5", " query: bike", "Only red.", "query: bike Only red."),
+        ("default", "query: bike", "Only red.", "query: bike Only red."),
+        (
+            "qwen3",
+            "Instruct: mountain bike",
+            "Only red.",
+            "Instruct: Only red.\nQuery: mountain bike",
+        ),
+        ("qwen3", "Instruct: Only red.\nQuery: bike", "", "Instruct: Only red.\nQuery: bike"),
+        ("e5", "query:", "Only red.", "query: query: Only red."),
+        ("e5", "Query: bike", "", "query: Query: bike"),
+    ],
+)
+def test_a_prefix_that_stands_there_is_not_added_twice(
+    name: str, query: str, instruction: str, expected: str
+) -> None:
+    template = template_named(name)
+    assert template.query(query, instruction) == expected
+    assert template.query(template.query("bike", "Only red.")) == template.query(
+        "bike", "Only red."
+    )
+
+
+def test_a_documents_prefix_is_not_added_twice_and_no_query_prompt_is_taken_from_it() -> None:
+    e5 = template_named("e5")
+    assert e5.doc(Doc("a", "passage: x")) == "passage: x" == e5.doc(Doc("a", "x"))
+    assert e5.doc(Doc("a", "x", "passage: T")) == "passage: T x"
+    assert e5.doc(Doc("a", "query: x")) == "passage: query: x"

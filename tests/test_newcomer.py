@@ -50,3 +50,16 @@ def test_mix_writes_down_what_it_leaves_out(tmp_path: Path) -> None:
     dropped = [json.loads(line) for line in Path(f"{out}.dropped.jsonl").read_text().splitlines()]
     left = [json.loads(line)["topic_id"] for line in out.read_text().splitlines()]
     assert sorted(left + [row["topic_id"] for row in dropped]) == ["0", "1", "2", "3", "4"]
+
+
+def test_a_wrong_flag_is_one_line(tmp_path: Path) -> None:
+    for words, message in (
+        (["train", "t.jsonl", "--eopchs", "2"], "No such option: --eopchs"),
+        (["train", "t.jsonl", "--epochs", "many"], "Invalid value for '--epochs'"),
+        (["train"], "Missing argument"),
+        (["trian"], "No such command 'trian'"),
+    ):
+        done = _obverse(*words)
+        assert done.returncode == 2 and not done.stdout
+        (line,) = done.stderr.splitlines()
+        assert line.startswith("obverse: ") and message in line and "--help" in line

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +51,24 @@ class Template:
     def query(self, query: str, instruction: str | None = None) -> str:
         """Returns the encoder's input for a query. Outer white space goes; a blank instruction leaves no trace.
 
-        What stands in the user's own text is never taken for a slot.
+        What stands in the user's own text is never taken for a slot. A query that begins with the words that the
+        template puts first does not get them twice, and one that has the template's form already stays as it is.
         """
-        instruction = (instruction or "").strip()
+        query, instruction = query.strip(), (instruction or "").strip()
+        if not instruction and _has_form(query, self.plain, self.instructed):
+            return query
+        query = _without_lead(query, self.plain, self.instructed)
         pattern = self.instructed if instruction else self.plain
-        return _fill(pattern, query=query.strip(), instruction=instruction)
+        return _fill(pattern, query=query, instruction=instruction)
 
     def doc(self, doc: Doc) -> str:
-        """Returns the encoder's input for a document; documents never get a query's prompt."""
-        return _fill(self.document, title=doc.title.strip(), text=doc.text.strip()).strip()
+        """Returns the encoder's input for a document; documents never get a query's prompt, nor their own twice."""
+        title, text = doc.title.strip(), doc.text.strip()
+        if title:
+            title = _without_lead(title, self.document)
+            return _fill(self.document, title=title, text=text).strip()
+        bare = self.document.replace("{title} ", "", 1)
+        return _fill(bare, title="", text=_without_lead(text, bare)).strip()
 
     @property
     def digest(self) -> str:
@@ -171,6 +181,34 @@ def fit(
         lost.instructions += 1
         lost.instruction_tokens += size - count(short)
     return short
+
+
+def _lead(pattern: str) -> str:
+    """What a pattern puts before its first slot."""
+    return _SLOT.split(pattern, maxsplit=1)[0]
+
+
+def _without_lead(text: str, *patterns: str) -> str:
+    for lead in sorted(map(_lead, patterns), key=len, reverse=True):
+        if lead.strip() and text.startswith(lead):
+            return text.removeprefix(lead).lstrip() or text
+    return text
+
+
+def _has_form(text: str, *patterns: str) -> bool:
+    """Whether a text is what one of the patterns makes; patterns that put nothing first tell nothing."""
+    return any(
+        _lead(pattern).strip() and re.fullmatch(_form(pattern), text, flags=re.DOTALL)
+        for pattern in patterns
+    )
+
+
+@lru_cache(maxsize=256)
+def _form(pattern: str) -> str:
+    places = [match.span() for match in _SLOT.finditer(pattern)]
+    ends = [0, *(end for _, end in places)]
+    starts = [*(start for start, _ in places), len(pattern)]
+    return ".+".join(re.escape(pattern[e:s]) for e, s in zip(ends, starts, strict=True))
 
 
 def _fill(pattern: str, **values: str) -> str:

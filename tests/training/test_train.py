@@ -86,14 +86,24 @@ def test_frozen_documents_keep_their_vectors_and_queries_move(tmp_path: Path, en
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_prompts_of_the_base_are_not_used_and_not_saved(
+def test_prompts_of_the_base_are_taken_into_the_template_and_not_saved(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     base = make_encoder(tmp_path, prompts={"query": "w1 w2: ", "document": ""})
     trained(base, tmp_path / "m")
+    assert "own prompts (query) are taken up into the template" in capsys.readouterr().err
     plain = SentenceTransformer(str(tmp_path / "m"), device="cpu")
-    assert not any(plain.prompts.values())
+    assert not any(plain.prompts.values()) and plain.default_prompt_name is None
+    ours = load_encoder(str(tmp_path / "m"), device="cpu")
+    assert ours.template.query("w3", "w4") == "w1 w2: w3 w4"
+    np.testing.assert_allclose(
+        plain.encode("w1 w2: w3 w4", normalize_embeddings=True),
+        ours.queries([("w3", "w4")])[0],
+        atol=1e-5,
+    )
+    trained(base, tmp_path / "other", template="default")
     assert "own prompts (query) are not used" in capsys.readouterr().err
+    assert load_encoder(str(tmp_path / "other"), device="cpu").template == TEMPLATES["default"]
 
 
 def test_average_mixes_the_base_in(tmp_path: Path, encoder: str) -> None:

@@ -53,7 +53,11 @@ def main() -> None:
     """Runs the command line. A user's mistake is one line on stderr and exit status 2."""
     _register()
     try:
-        app()
+        # Not standalone: a wrong flag would print a block of usage lines instead of one.
+        status = app(standalone_mode=False)
+        if status == 130:
+            raise KeyboardInterrupt
+        sys.exit(status if isinstance(status, int) else 0)
     except ObverseError as error:
         print(f"obverse: {error}", file=sys.stderr)
         sys.exit(error.exit_status)
@@ -63,10 +67,28 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except Exception:
+    except Exception as error:
+        if (line := _usage(error)) is not None:
+            print(line, file=sys.stderr)
+            sys.exit(2)
         traceback.print_exc()
         print(
             "obverse: this is a fault of obverse, please report it with the lines above",
             file=sys.stderr,
         )
         sys.exit(1)
+
+
+def _usage(error: Exception) -> str | None:
+    """Returns what to print for a wrong command line, or None for any other error.
+
+    Newer versions of typer bring their own copy of click, so the errors are known by what they can do.
+    """
+    message = getattr(error, "format_message", None)
+    if message is None:
+        return None
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return str(message())
+    context = getattr(error, "ctx", None)
+    more = f" See {context.command_path} --help" if context is not None else ""
+    return f"obverse: {' '.join(str(message()).split()).rstrip('.')}.{more}"

@@ -1,7 +1,8 @@
-"""Commands: train, explain-batch, doctor, export."""
+"""Commands: train, inputs, explain-batch, doctor, export."""
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -183,6 +184,10 @@ def train_command(
     explain_batch: Annotated[
         int | None, typer.Option(help="Print this step as a table, from 0, and train nothing.")
     ] = None,
+    show_input: Annotated[
+        bool,
+        typer.Option("--show-input", help="Print the strings that are encoded, and train nothing."),
+    ] = False,
 ) -> None:
     """Train an encoder on topics; run the same command again after a stop and it goes on."""
     import os
@@ -191,11 +196,14 @@ def train_command(
     from obverse.training.trainer import train
 
     settings = dict(locals())
-    for name in ("topics", "out", "train", "SettingError", "explain_batch", "os"):
+    for name in ("topics", "out", "train", "SettingError", "explain_batch", "show_input", "os"):
         settings.pop(name)
     settings["matryoshka"] = _numbers(matryoshka)
     settings["source_weights"] = _source_weights(settings.pop("source_weight"))
     settings["in_batch"] = _in_batch(in_batch)
+    if show_input:
+        _show_inputs(topics, base, template, max_tokens)
+        return
     if explain_batch is not None:
         for name in (
             "save_every",
@@ -214,7 +222,47 @@ def train_command(
         settings["held_out"] = _topics(held_out)
     done = train(_topics(topics), out=out, **settings)
     if os.environ.get("RANK", "0") == "0":
+        _tell_of_the_data(out, topics)
         print(done.folder)
+
+
+def _tell_of_the_data(model: Path, topics: str) -> None:
+    """The card gets what the data's made-file says: how they were made, their audit, their licences."""
+    from obverse.cards import write_model_card
+    from obverse.errors import ObverseError
+
+    if not Path(f"{topics}.made.json").is_file():
+        return
+    # Suppressed: a card that was written by hand, or rows that are no topics file.
+    with contextlib.suppress(ObverseError):
+        write_model_card(model, data=[topics])
+
+
+def _show_inputs(source: str, base: str, template: str | None, max_tokens: int | None) -> None:
+    from obverse.files import to_json
+    from obverse.inputs import template_named
+    from obverse.models import load_encoder
+    from obverse.training.shown_inputs import shown_inputs
+
+    chosen = template_named(template) if template else None
+    encoder = load_encoder(base, template=chosen, max_tokens=max_tokens, device="cpu")
+    for row in shown_inputs(source, encoder.template, encoder.max_tokens, encoder.count_tokens):
+        print(to_json(row).decode())
+
+
+@app.command("inputs")
+def inputs_command(
+    source: Annotated[
+        str, typer.Argument(help="Rows of query and instruction, or topics in any format.")
+    ],
+    model: Annotated[
+        str, typer.Option(help="A model folder or hub name: its template and limit count.")
+    ] = "all-MiniLM-L6-v2",
+    template: Annotated[str | None, typer.Option(help="Another template, by name.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Another limit. [the model's]")] = None,
+) -> None:
+    """Print the very strings that a model reads, one JSON object a line."""
+    _show_inputs(source, model, template, max_tokens)
 
 
 @app.command("explain-batch")

@@ -11,6 +11,7 @@ import numpy as np
 
 from obverse.log import progress
 from obverse.mine.kept import Kept, docs_digest
+from obverse.onnx_model import OnnxModel
 from obverse.records import Doc
 from obverse.search import tie_places, top_docs
 
@@ -83,6 +84,8 @@ class DenseIndex:
 
 def model_digest(encoder: Encoder) -> str:
     """Returns a hash of the encoder's weights: names, shapes and the first values of every tensor."""
+    if isinstance(encoder.model, OnnxModel):
+        return encoder.model.digest
     state = hashlib.sha256()
     for name, tensor in sorted(encoder.model.state_dict().items()):
         state.update(f"{name}{tuple(tensor.shape)}".encode())

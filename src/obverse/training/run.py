@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from obverse.errors import ModelError, SettingError
 from obverse.inputs import Template, saved_template, template_named
 from obverse.log import say
-from obverse.models import load_model
+from obverse.models import load_model, locate, template_of_prompts
 from obverse.records import Topic
 from obverse.training.collator import Collator, Known
 from obverse.training.loss import check_widths
@@ -43,7 +43,8 @@ class Run:
         docs_forward: Encodes documents: by the learner, or by the frozen base's document side.
         collator: Makes the input of a step.
         identity: What decides the weights: digests of data and base, the settings.
-        prompts: The base's own prompts, which the saved model does not have.
+        prompts: The base's own prompts, which the saved model does not have: its template is what was taught.
+        prompts_taken: Whether the template is made of them.
     """
 
     settings: Settings
@@ -57,6 +58,7 @@ class Run:
     collator: Collator
     identity: dict[str, Any] = field(default_factory=dict)
     prompts: dict[str, str] = field(default_factory=dict)
+    prompts_taken: bool = False
 
     @property
     def home(self) -> Path:
@@ -96,7 +98,9 @@ def prepare(
     learner = side(model, "query")
     if isinstance(template, str):
         template = template_named(template)
-    chosen = template or saved_template(base) or Template()
+    prompts = {name: text for name, text in model.prompts.items() if text}
+    prompted = template_of_prompts(prompts)
+    chosen = template or saved_template(locate(base)) or prompted or Template()
     tokens = Tokens(learner, settings.max_tokens)
     prepared = topic_set(topics, chosen, settings.max_tokens, token_counter(learner))
     plan = Plan(
@@ -133,7 +137,6 @@ def prepare(
         "settings": settings.to_json(),
         "precision": precision,
     }
-    prompts = {name: text for name, text in model.prompts.items() if text}
     docs_forward = forward
     if settings.freeze_docs:
         # Loaded a second time where one encoder is both sides: this copy does not learn.
@@ -154,6 +157,7 @@ def prepare(
         collator,
         identity,
         prompts,
+        prompted is not None and chosen.digest == prompted.digest,
     )
     check_padding(run.forward, base)
     _learn_known(run, vectors)

@@ -244,9 +244,10 @@ def say_what_comes_in(run: Run) -> None:
             "they count as positive"
         )
     if run.prompts:
+        fate = "are taken up into the template" if run.prompts_taken else "are not used"
         say(
-            f"train: the base's own prompts ({', '.join(run.prompts)}) are not used and not saved; "
-            f"inputs are built by the template {run.template.instructed!r}"
+            f"train: the base's own prompts ({', '.join(run.prompts)}) {fate} and are not saved beside it; "
+            f"inputs are built by {run.template.instructed!r}"
         )
 
 
