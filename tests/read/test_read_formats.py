@@ -278,6 +278,10 @@ def test_hugging_face_folders(tmp_path: Path) -> None:
         read_all("hf:" + str(tmp_path / "nothing"), "triplets")
 
 
+def _fails() -> Any:
+    raise RuntimeError("All download sources failed")
+
+
 def test_ir_datasets_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     query, doc = namedtuple("query", "query_id text"), namedtuple("doc", "doc_id title text")
     qrel = namedtuple("qrel", "query_id doc_id relevance")
@@ -299,6 +303,9 @@ def test_ir_datasets_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert findings.counts["missing_document"] == 1
     with pytest.raises(InputError, match="no data set"):
         read_all("ir_datasets:other")
+    monkeypatch.setattr(data, "qrels_iter", lambda: _fails())
+    with pytest.raises(InputError, match="cannot be fetched"):
+        read_all("ir_datasets:toy/set")
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(MissingExtra, match="pip install"):
         read_all("ir_datasets:toy/set")

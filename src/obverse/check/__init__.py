@@ -84,7 +84,8 @@ def _inspect(
         if not _is_content(error):
             raise
         findings.close_lines()
-        code = "not_utf8" if "UTF-16" in error.what else "cut_archive"
+        code = "unknown_format" if error.what in _OTHER else "cut_archive"
+        code = "not_utf8" if "UTF-16" in error.what else code
         findings.note(code, None, None, error.what)
 
 
@@ -189,7 +190,14 @@ def _is_content(error: InputError) -> bool:
     return any(sign in error.what for sign in _DAMAGE) or "UTF-16" in error.what
 
 
-_DAMAGE = ("cut off or damaged", "is no Parquet file", "is a zip archive", "is a tar archive")
+_OTHER = ("holds tokens, not texts",)
+_DAMAGE = (
+    *_OTHER,
+    "cut off or damaged",
+    "is no Parquet file",
+    "is a zip archive",
+    "is a tar archive",
+)
 
 
 def _tokens(encoder: str | None, max_tokens: int | None) -> tuple[int, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from obverse.errors import InputError, MissingExtra
+from obverse.log import say
 
 PREFIX = "hf:"
 
@@ -38,7 +39,13 @@ def hugging_face_rows(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[
         if Path(name).is_dir() and is_hugging_face(name):
             found = datasets.load_from_disk(name)
             if hasattr(found, "column_names") and isinstance(found, dict):
-                found = found[split or next(iter(found))]
+                first = next(iter(found))
+                if not split and len(found) > 1:
+                    others = ", ".join(map(str, found))
+                    say(
+                        f"{name}: read the split {first} of {others}; hf:{name}:SPLIT reads another"
+                    )
+                found = found[split or first]
         else:
             found = datasets.load_dataset(name, split=split or "train", streaming=True)
         yield from enumerate(found, start=1)

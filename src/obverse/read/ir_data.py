@@ -30,7 +30,7 @@ def read_ir_dataset(
 
     Raises:
         MissingExtra: If ir_datasets is not installed.
-        InputError: If there is no such data set, or it has no queries, judgements or documents.
+        InputError: If there is no such data set, it cannot be fetched, or it has no queries, judgements or documents.
     """
     name = os.fspath(path).removeprefix(PREFIX)
     dataset = _load(name)
@@ -38,6 +38,18 @@ def read_ir_dataset(
     for what in ("queries", "qrels", "docs"):
         if not getattr(dataset, f"has_{what}")():
             raise InputError(f"has no {what}", where=name, fix="Name a data set that has all three")
+    try:
+        yield from _topics(dataset, name, findings, instructions)
+    except (RuntimeError, OSError) as error:  # what a failed download raises
+        reason = str(error.args[0] if error.args else error).splitlines()[0][:200]
+        raise InputError(
+            f"cannot be fetched ({reason})",
+            where=name,
+            fix="Fetch it where the network can be reached, or put its files into IR_DATASETS_HOME",
+        ) from None
+
+
+def _topics(dataset: Any, name: str, findings: Findings, instructions: str) -> Iterator[Topic]:
     parts = Parts(findings, "ir_datasets", judged_in=name)
     parts.judgements = [
         (line, row.query_id, row.doc_id, int(row.relevance))
