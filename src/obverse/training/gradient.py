@@ -78,14 +78,16 @@ def step_gradient(
     *,
     processes: Processes | None = None,
     chunked: bool = False,
+    keep_tokens: int = 0,
     scale: Callable[[Tensor], Tensor] | None = None,
     seed: int = 0,
 ) -> Tensor:
     """Adds the step's gradient to the parameters' ``.grad`` and returns the loss.
 
     After the call the gradients are this process's share: their sum over processes is the step's gradient
-    (:func:`summed`). Sharded weights (``torch.distributed.fsdp.fully_shard``) are summed by their own hooks; with
-    them every process runs equally many micro-batches, spare ones if need be, without which it would hang.
+    (:func:`summed`). Sharded weights (``torch.distributed.fsdp.fully_shard``, with its own mean over processes) have
+    the step's gradient at once; with them every process runs equally many micro-batches, spare ones if need be,
+    without which it would hang.
 
     Args:
         forward: Encodes a micro-batch.
@@ -93,6 +95,8 @@ def step_gradient(
         loss: The loss of the step's vectors ``[n, d]``, in the order of ``texts``.
         processes: Who takes part.
         chunked: Whether activations are recomputed instead of kept.
+        keep_tokens: Of so many tokens they are kept all the same; of none with sharded weights, where all processes
+            must take the same turns.
         scale: Multiplies the loss before the backward pass (loss scaling in fp16).
         seed: Dropout depends on it and on the micro-batch, not on the process.
     """
@@ -107,22 +111,38 @@ def step_gradient(
         Chunk([texts[place] for place in dealt.parts[number]], seed + number) for number in own
     ]
     # A process without a text still gives every weight a gradient, of zeros.
-    most = max(map(len, dealt.by_process)) if is_sharded(forward.module) else 1
+    sharded = is_sharded(forward.module)
+    most = max(map(len, dealt.by_process)) if sharded else 1
     spare = [Chunk(list(texts[:1]), seed)] * (most - len(chunks))
-    passed = _first_pass(forward, [*chunks, *spare], keep=not chunked)
+    chunks_and_spare = [*chunks, *spare]
+    kept = len(chunks_and_spare)
+    if chunked:
+        kept = 0 if sharded else _fitting(forward, chunks, keep_tokens)
+    passed = _first_pass(forward, chunks_and_spare, kept)
     local = torch.cat([part.detach() for part in passed])[: len(dealt.places(who.rank))]
     leaf = _gathered(local, [dealt.places(rank) for rank in range(who.count)]).requires_grad_()
     with torch.enable_grad():
         value = loss(leaf)
         (scale(value) if scale else value).backward()  # type: ignore[no-untyped-call]
     assert leaf.grad is not None
+    if sharded:
+        leaf.grad *= who.count
     gradients = [leaf.grad[dealt.parts[number]] for number in own]
     gradients += [torch.zeros_like(part) for part in passed[len(chunks) :]]
-    if chunked:
-        _second_pass(forward, [*chunks, *spare], gradients)
-    else:
-        torch.autograd.backward(passed, gradients)
+    # Those that are kept first, as that frees their memory; one by one, so that sums are the same in any mode.
+    for part, gradient in zip(passed[:kept], gradients, strict=False):
+        torch.autograd.backward([part], [gradient])
+    _second_pass(forward, chunks_and_spare[kept:], gradients[kept:])
     return value.detach()
+
+
+def _fitting(forward: Forward, chunks: Sequence[Chunk], tokens: int) -> int:
+    """How many of the first micro-batches have at most so many tokens."""
+    for number, chunk in enumerate(chunks):
+        tokens -= sum(map(forward.tokens.length, chunk.texts))
+        if tokens < 0:
+            return number
+    return len(chunks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +171,14 @@ def is_sharded(module: Any) -> bool:
     return any(isinstance(p, DTensor) for p in module.parameters())
 
 
-def _first_pass(forward: Forward, chunks: Sequence[Chunk], *, keep: bool) -> list[Tensor]:
+def _first_pass(forward: Forward, chunks: Sequence[Chunk], kept: int) -> list[Tensor]:
     import torch
 
-    with torch.set_grad_enabled(keep):
-        return [chunk.encoded(forward) for chunk in chunks]
+    passed = []
+    for number, chunk in enumerate(chunks):
+        with torch.set_grad_enabled(number < kept):
+            passed.append(chunk.encoded(forward))
+    return passed
 
 
 def _second_pass(forward: Forward, chunks: Sequence[Chunk], gradients: Sequence[Tensor]) -> None:

@@ -48,6 +48,7 @@ class Settings:
     pool_negatives: int | None = None
     pool_encoding: PoolEncoding = "frozen"
     chunked: bool = False
+    keep_tokens: int = 0
     micro_tokens: int = 1024
     precision: Precision = "auto"
     seed: int = 0
@@ -61,6 +62,7 @@ class Settings:
             self._need(name, getattr(self, name) > 0, "Give a positive number")
         for name in ("freeze_layers", "weight_decay", "max_grad_norm", "lora", "negatives"):
             self._need(name, getattr(self, name) >= 0, "Give 0 or more")
+        self._need("keep_tokens", self.keep_tokens >= 0, "Give 0 or more")
         self._need("instruction_negatives", self.instruction_negatives >= 0, "Give 0 or more")
         for name in ("warmup", "average", "average_last", "lora_dropout"):
             self._need(name, 0 <= getattr(self, name) <= 1, "Give a share between 0 and 1")

@@ -15,11 +15,13 @@ from obverse.errors import MissingExtra, SettingError
 from obverse.files import to_json
 from obverse.log import progress, say
 from obverse.sampling import seed_for
+from obverse.training.allocation import keep_freed_memory
 from obverse.training.averaging import Averages
 from obverse.training.checkpoints import write_state
 from obverse.training.collator import Step
 from obverse.training.gradient import Processes, step_gradient, summed
 from obverse.training.loss import Losses, objective
+from obverse.training.packed import packed_encoder
 from obverse.training.processes import processes
 from obverse.training.run import Run
 from obverse.training.stopping import Guard
@@ -59,6 +61,8 @@ def make_trainer(
         raise MissingExtra(str(error.name), "train", "training") from None
     if tensorboard and importlib.util.find_spec("tensorboard") is None:
         raise MissingExtra("tensorboard", "tensorboard", "writing TensorBoard files")
+    if run.forward.device.type == "cpu":
+        keep_freed_memory()
     arguments = _arguments(run, save_every, tensorboard)
     return _trainer_class()(run, arguments, watch)
 
@@ -254,6 +258,8 @@ class StepLoss:
 
     def __init__(self, run: Run, who: Processes) -> None:
         self.run, self.who = run, who
+        if run.forward.precision == "fp32" and not run.settings.gradient_checkpointing:
+            run.forward.packed = packed_encoder(run.learner)
 
     def __call__(self, step: Step, scale: Any = None) -> tuple[Tensor, Losses]:
         """Adds the step's gradient to the weights; returns the loss and its terms."""
@@ -280,6 +286,7 @@ class StepLoss:
             loss,
             processes=self.who,
             chunked=settings.chunked,
+            keep_tokens=settings.keep_tokens,
             scale=scale,
             seed=seed_for(settings.seed, "dropout", step.batch.step),
         )

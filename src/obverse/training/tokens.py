@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from obverse.training.packed import PackedEncoder, packed
+
 if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
@@ -54,12 +56,16 @@ class Tokens:
             self.learn([text])
         return len(self._ids[text]["attention_mask"])
 
+    def rows(self, texts: Sequence[str]) -> list[dict[str, Tensor]]:
+        """Returns what the tokenizer makes of each text, without padding."""
+        self.learn(texts)
+        return [self._ids[text] for text in texts]
+
     def padded(self, texts: Sequence[str], device: Any) -> dict[str, Tensor]:
         """Returns the model's input for texts, padded to the longest on the tokenizer's side."""
         import torch
 
-        self.learn(texts)
-        rows = [self._ids[text] for text in texts]
+        rows = self.rows(texts)
         width = max(len(row["attention_mask"]) for row in rows)
         tokenizer = self.model.tokenizer
         left = getattr(tokenizer, "padding_side", "right") == "left"
@@ -101,17 +107,22 @@ class Forward:
         tokens: Its tokenised texts.
         micro_tokens: Tokens in a micro-batch at most.
         precision: ``fp32``, ``bf16`` or ``fp16``: the encoder runs in it; vectors leave it in float32.
+        packed: The same encoder without padding, where there is one (:func:`~obverse.training.packed.packed_encoder`).
     """
 
     module: SentenceTransformer
     tokens: Tokens
     micro_tokens: int = 1024
     precision: str = "fp32"
+    packed: PackedEncoder | None = None
 
     def __call__(self, texts: Sequence[str]) -> Tensor:
         """Returns the vectors of one micro-batch, ``[n, d]``, float32, unit length."""
         import torch.nn.functional as F
 
+        if self.packed is not None:
+            batch = packed(self.tokens.rows(texts))
+            return F.normalize(self.packed(batch, training=self.module.training), dim=1)
         features = self.tokens.padded(texts, self.device)
         with self._autocast():
             found = self.module(features)["sentence_embedding"]
