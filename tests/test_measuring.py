@@ -156,6 +156,20 @@ def test_flip_rate_and_symmetric_p_mrr_over_a_run_of_views(tmp_path: Path) -> No
         measure("flip_rate", Files(run))
 
 
+def test_a_constant_scorer_is_named_by_every_measure(tmp_path: Path) -> None:
+    flat = put(tmp_path / "f", "q Q0 a 1 1 x\nq Q0 b 2 1 x\n")
+    judged = put(tmp_path / "q", "q 0 a 1\nq 0 b 1\n")
+    after = put(tmp_path / "i", "q 0 a 1\nq 0 b 0\n")
+    files = Files(flat, judged, run_changed=flat, run_reversed=flat, qrels_changed=after)
+    for name in ("p_mrr", "infosearch_p_mrr", "wise", "sicr", "ndcg@10", "map@10", "mrr@10"):
+        found = measure(name, files)
+        assert found.notes["constant_scores"] == ["q"], name
+    pair = "1_q1 Q0 d1 1 0 x\n1_q1 Q0 d2 2 0 x\n1_q2 Q0 d1 1 0 x\n1_q2 Q0 d2 2 0 x\n"
+    nevir = Files(put(tmp_path / "n", pair), put(tmp_path / "p", "1_q1 0 d1 1\n1_q2 0 d2 1\n"))
+    found = measure("nevir", nevir)
+    assert found.value == 0.0 and found.notes["constant_scores"] == ["1_q1", "1_q2"]
+
+
 def test_a_document_that_is_listed_twice_counts_once(tmp_path: Path) -> None:
     old = put(tmp_path / "o", "q Q0 a 1 3 x\nq Q0 b 2 2 x\n")
     new = put(tmp_path / "n", "q Q0 b 1 3 x\nq Q0 a 2 2 x\n")

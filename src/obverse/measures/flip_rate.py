@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from obverse.measures.measured import Measured, over_topics
 from obverse.measures.p_mrr import TopicLabels, TopicRuns
-from obverse.measures.ranks import Ties, check_ties, ranks_of
+from obverse.measures.ranks import Ties, check_ties, is_constant, ranks_of
 from obverse.records import Label
 
 
@@ -47,6 +47,7 @@ def flip_rate(
         per_topic,
         notes={
             "ties": ties,
+            "constant_scores": [t for t in labels if any(map(is_constant, runs[t]))],
             "with_fewer_than_two_instructions": [t for t, v in per_topic.items() if v is None],
         },
         reason="no topic has two instructed views that ask for different documents",

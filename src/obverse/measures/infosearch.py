@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from obverse.measures.ranks import Ties, ranks_of
+from obverse.measures.ranks import Ties, is_constant, ranks_of
 from obverse.records import Qrels, Run
 
 
@@ -20,6 +20,11 @@ class Modes:
     def have(self, query_id: str) -> bool:
         """Whether all three runs know the query."""
         return all(query_id in run for run in (self.original, self.instructed, self.reversed))
+
+    def constant(self, query_ids: Iterable[str]) -> list[str]:
+        """Returns the queries for which one of the three runs gives every document one score."""
+        runs = (self.original, self.instructed, self.reversed)
+        return [q for q in query_ids if any(is_constant(run.get(q, {})) for run in runs)]
 
     def places(self, query_id: str, doc_id: str, ties: Ties) -> tuple[Place, Place, Place]:
         """Returns where a document stands in the three modes."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from obverse.errors import InputError, SettingError
 from obverse.measures.measured import Measured, over_topics
-from obverse.measures.ranks import without
+from obverse.measures.ranks import is_constant, without
 from obverse.records import Qrels, Run
 
 Missing = Literal["count", "drop"]
@@ -86,13 +86,6 @@ def run_notes(run: Run, qrels: Qrels, *, missing: Missing = "count") -> dict[str
     if missing == "drop":
         notes["missing"] = "judged queries without results are left out of the mean"
     return {key: note for key, note in notes.items() if note}
-
-
-def is_constant(scores: Mapping[str, float]) -> bool:
-    """Whether two or more documents all have one score."""
-    values = iter(scores.values())
-    first = next(values, None)
-    return len(scores) > 1 and all(value == first for value in values)
 
 
 def whole_grades(grades: Mapping[str, Any]) -> Mapping[str, int]:

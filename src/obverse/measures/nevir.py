@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from obverse.errors import InputError
 from obverse.measures.measured import Measured, over_topics
+from obverse.measures.ranks import is_constant
 from obverse.measures.recall import recall_of
 from obverse.measures.robustness import Groups
 from obverse.records import Qrels, Run
@@ -42,7 +43,10 @@ def nevir(run: Run, qrels: Qrels, pairs: Groups | None = None, *, seed: int = 0)
     return over_topics(
         "NevIR pairwise accuracy",
         per_topic,
-        notes={"without_results": [query_id for query_id in everyone if not run.get(query_id)]},
+        notes={
+            "without_results": [query_id for query_id in everyone if not run.get(query_id)],
+            "constant_scores": [q for q in everyone if is_constant(run.get(q, {}))],
+        },
         reason="there is no pair",
         seed=seed,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from obverse.measures.measured import Measured, over_topics
-from obverse.measures.ranks import Ties, check_ties, ranks_of
+from obverse.measures.ranks import Ties, check_ties, is_constant, ranks_of
 from obverse.records import Label, Qrels, Run
 
 
@@ -72,6 +72,12 @@ def p_mrr(
             "ties": ties,
             "without_changed_docs": no_docs,
             "without_results": no_run,
+            "constant_scores": [
+                query_id
+                for query_id, value in per_topic.items()
+                if value is not None
+                and (is_constant(original[query_id]) or is_constant(changed[query_id]))
+            ],
             "changed_docs_listed_twice": repeated,
             "changed_docs_missing_in_one_run": absent,
             "changed_docs_missing_in_both_runs": absent_twice,
@@ -144,6 +150,7 @@ def symmetric_p_mrr(
         per_topic,
         notes={
             "ties": ties,
+            "constant_scores": [t for t in labels if any(map(is_constant, runs[t]))],
             "without_changed_docs": [t for t, value in per_topic.items() if value is None],
         },
         reason="no topic has a document that is positive under one instruction and ruled out by another",

@@ -147,6 +147,13 @@ def ranking(
     return [doc_id for _, doc_id in rows[:depth]]
 
 
+def is_constant(scores: Mapping[str, float]) -> bool:
+    """Whether two or more documents all have one score."""
+    values = iter(scores.values())
+    first = next(values, None)
+    return len(scores) > 1 and all(value == first for value in values)
+
+
 def without(scores: Mapping[str, float], doc_ids: Collection[str]) -> Mapping[str, float]:
     """Returns the run of one query with some documents taken out."""
     if not doc_ids:

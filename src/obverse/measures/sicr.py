@@ -60,6 +60,7 @@ def sicr(
             "ties": ties,
             "without_positives": [q for q, docs in positives.items() if not docs],
             "without_results": [q for q in positives if not modes.have(q)],
+            "constant_scores": modes.constant(positives),
         },
         reason="no query has a document that stays relevant and three runs",
         seed=seed,
