@@ -24,7 +24,7 @@ from obverse.measures.recall import recall
 from obverse.measures.robustness import groups_by_text, groups_from_json, robustness
 from obverse.measures.sicr import sicr
 from obverse.measures.significance import holm, paired_difference, randomisation_p
-from obverse.measures.wise import wise_of
+from obverse.measures.wise import wise, wise_of
 from obverse.records import Label
 
 P, R = Label.POSITIVE, Label.INSTRUCTION_NEGATIVE
@@ -202,3 +202,13 @@ def test_the_interval_of_a_mean_is_about_two_standard_errors_wide() -> None:
     values = np.random.default_rng(0).normal(size=400)
     low, high = bootstrap_interval(values)
     assert (high - low) / 2 == pytest.approx(1.96 / 20, rel=0.15)
+
+
+def test_a_nan_is_refused_with_its_query_by_measures_of_several_runs() -> None:
+    good, bad = {"q": {"a": 1.0, "b": 0.5}}, {"q": {"a": float("nan"), "b": 0.5}}
+    with pytest.raises(InputError, match=r"query q: the score of document 'a' is NaN"):
+        p_mrr(good, bad, {"q": ["a"]})
+    with pytest.raises(InputError, match=r"query q: the score of document 'a' is NaN"):
+        wise(good, good, bad, {"q": ["a"]}, {"q": ["b"]})
+    with pytest.raises(InputError, match=r"query q: the score of document 'a' is NaN"):
+        sicr(good, bad, good, {"q": ["a"]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from obverse.errors import InputError
 from obverse.measures.ranks import Ties, is_constant, ranks_of
 from obverse.records import Qrels, Run
 
@@ -28,10 +29,15 @@ class Modes:
 
     def places(self, query_id: str, doc_id: str, ties: Ties) -> tuple[Place, Place, Place]:
         """Returns where a document stands in the three modes."""
-        o, i, r = (
-            Place(ranks_of(run[query_id], [doc_id], ties=ties)[0], run[query_id].get(doc_id, 0.0))
-            for run in (self.original, self.instructed, self.reversed)
-        )
+        try:
+            o, i, r = (
+                Place(
+                    ranks_of(run[query_id], [doc_id], ties=ties)[0], run[query_id].get(doc_id, 0.0)
+                )
+                for run in (self.original, self.instructed, self.reversed)
+            )
+        except InputError as error:
+            raise error.at(f"query {query_id}") from None
         return o, i, r
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from obverse.errors import InputError
 from obverse.measures.measured import Measured, over_topics
 from obverse.measures.ranks import Ties, check_ties, is_constant, ranks_of
 from obverse.records import Label, Qrels, Run
@@ -39,6 +40,9 @@ def p_mrr(
         changed_docs: By query, the documents that the changed instruction rules out.
         ties: How equal scores are ordered.
         seed: Seed of the interval.
+
+    Raises:
+        InputError: If a score is NaN, with the query.
     """
     check_ties(ties)
     per_topic: dict[str, float | None] = {}
@@ -55,10 +59,11 @@ def p_mrr(
             no_run.append(query_id)
             continue
         old, new = original[query_id], changed[query_id]
-        falls = map(
-            rank_change, ranks_of(old, doc_ids, ties=ties), ranks_of(new, doc_ids, ties=ties)
-        )
-        per_topic[query_id] = fmean(falls)
+        try:
+            before, after = (ranks_of(run, doc_ids, ties=ties) for run in (old, new))
+        except InputError as error:
+            raise error.at(f"query {query_id}") from None
+        per_topic[query_id] = fmean(map(rank_change, before, after))
         for doc_id in doc_ids:
             if doc_id not in old and doc_id not in new:
                 absent_twice.append([query_id, doc_id])
