@@ -8,7 +8,12 @@ The same encoder, topics, batch and temperature for all. Every contender is a pr
   (each view a row with its own copy of the documents), in a bare loop without its trainer's extra work;
 - ``bare``: the arithmetic of obverse written as a plain torch loop: documents shared by the views of a batch, sorted
   by length, tokenised beforehand;
-- ``obverse``, ``obverse-chunked``: what ``obverse train`` runs, its trainer included.
+- ``obverse``, ``obverse-chunked``: what ``obverse train`` runs, its trainer included, and the same with ``--chunked``
+  and ``--keep-tokens``.
+
+A contender's speed is the median over steps, and over ``--repeats`` processes, which take turns; the lowest and highest
+step stand beside it. On a machine that others use as well, look at ``views_per_cpu_second`` with ``--threads 1``:
+processor time does not count while another process has the core.
 
 The losses are compared too. ``bare`` and ``obverse`` must agree. The exploded rows hold a document as often as views
 share it, so their loss is compared with obverse's vectors counted that often.
@@ -28,7 +33,11 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
+
+Step = tuple[float, float, float]
+"""Loss, seconds and processor seconds of a step."""
 
 CONTENDERS = ("st", "st-cached", "bare", "obverse", "obverse-chunked")
 TEMPERATURE, MAX_TOKENS = 0.02, 128
@@ -92,16 +101,14 @@ def optimiser(model: Any) -> Any:
     return torch.optim.AdamW(model.parameters(), lr=1e-6, fused=True)
 
 
-def timed(steps: int, step: Any) -> tuple[list[float], list[float]]:
-    """Runs a warm-up step and ``steps`` more; returns losses and seconds of these."""
-    losses, seconds = [], []
-    for number in range(steps + 1):
-        began = time.perf_counter()
+def timed(steps: int, step: Any) -> list[Step]:
+    """Runs a warm-up step and ``steps`` more; returns all of them."""
+    found = []
+    for _ in range(steps + 1):
+        began, cpu = time.perf_counter(), time.process_time()
         loss = step()
-        if number:
-            seconds.append(time.perf_counter() - began)
-        losses.append(loss)
-    return losses, seconds
+        found.append((loss, time.perf_counter() - began, time.process_time() - cpu))
+    return found
 
 
 def autocast(precision: str) -> Any:
@@ -122,9 +129,11 @@ def run_st(topics: list[Any], args: argparse.Namespace, *, cached: bool) -> dict
 
     model = model_of(args.model)
     model.train()
-    _no_dropout(model)
+    _no_dropout(model, args)
     loss_of = (
-        CachedMultipleNegativesRankingLoss(model, scale=1 / TEMPERATURE, mini_batch_size=32)
+        CachedMultipleNegativesRankingLoss(
+            model, scale=1 / TEMPERATURE, mini_batch_size=args.st_mini_batch
+        )
         if cached
         else MultipleNegativesRankingLoss(model, scale=1 / TEMPERATURE)
     )
@@ -145,8 +154,7 @@ def run_st(topics: list[Any], args: argparse.Namespace, *, cached: bool) -> dict
         adam.zero_grad()
         return float(loss.detach())
 
-    losses, seconds = timed(args.steps, step)
-    return {"losses": losses, "seconds": seconds}
+    return {"steps": timed(args.steps, step)}
 
 
 def run_bare(topics: list[Any], args: argparse.Namespace) -> dict[str, Any]:
@@ -157,7 +165,7 @@ def run_bare(topics: list[Any], args: argparse.Namespace) -> dict[str, Any]:
 
     model, build = model_of(args.model), Template()
     model.train()
-    _no_dropout(model)
+    _no_dropout(model, args)
     anchors, docs, positive = [], {}, []
     for topic in topics:
         texts = {doc.doc_id: build.doc(doc) for doc in topic.docs}
@@ -199,8 +207,7 @@ def run_bare(topics: list[Any], args: argparse.Namespace) -> dict[str, Any]:
         adam.zero_grad()
         return float(loss.detach())
 
-    losses, seconds = timed(args.steps, step)
-    return {"losses": losses, "seconds": seconds}
+    return {"steps": timed(args.steps, step)}
 
 
 def run_obverse(topics: list[Any], args: argparse.Namespace, *, chunked: bool) -> dict[str, Any]:
@@ -217,22 +224,28 @@ def run_obverse(topics: list[Any], args: argparse.Namespace, *, chunked: bool) -
         warmup=0,
         negatives=1_000,
         chunked=chunked,
+        keep_tokens=args.keep_tokens if chunked else 0,
         micro_tokens=args.micro_tokens,
         precision=args.precision,
     )
+    ends: list[Step] = []
     with tempfile.TemporaryDirectory() as folder:
         run = prepare(topics, settings, base=args.model, out=Path(folder), device=DEVICE)
-        _no_dropout(run.learner)
+        _no_dropout(run.learner, args)
         counted = _counted_as_exploded(run)
         trainer = make_trainer(run, save_every=10_000, tensorboard=False)
+        write = trainer.log_file.add
+
+        def add(step: int, logs: dict[str, float], seen: Any) -> None:
+            write(step, logs, seen)
+            ends.append((logs["loss"], time.perf_counter(), time.process_time()))
+
+        trainer.log_file.add = add
         trainer.train()
-        rows = [json.loads(line) for line in (run.home / "training.jsonl").open()]
-    ends = [row["seconds"] for row in rows]
-    return {
-        "losses": [row["loss"] for row in rows],
-        "seconds": [after - before for before, after in pairwise(ends)],
-        "loss_counted_as_exploded": counted,
-    }
+    # A step lasts from the end of the one before to its own, all that the trainer does in between included.
+    first = (ends[0][0], 0.0, 0.0)
+    later = [(b[0], b[1] - a[1], b[2] - a[2]) for a, b in pairwise(ends)]
+    return {"steps": [first, *later], "loss_counted_as_exploded": counted}
 
 
 def _counted_as_exploded(run: Any) -> float:
@@ -253,12 +266,12 @@ def _counted_as_exploded(run: Any) -> float:
     return float(each.mean())
 
 
-def _no_dropout(model: Any) -> None:
-    """The losses are compared, so chance stays out; its cost is the same for all."""
+def _no_dropout(model: Any, args: argparse.Namespace) -> None:
+    """The losses are compared, so chance stays out, unless ``--dropout`` asks for it."""
     import torch
 
     for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
+        if isinstance(module, torch.nn.Dropout) and not args.dropout:
             module.p = 0.0
 
 
@@ -268,7 +281,6 @@ def contend(name: str, negatives: int, args: argparse.Namespace) -> dict[str, An
 
     torch.set_num_threads(args.threads)
     topics = topics_of(args.topics, negatives)
-    began = resource.getrusage(resource.RUSAGE_SELF)
     found = (
         run_st(topics, args, cached=name == "st-cached")
         if name.startswith("st")
@@ -276,42 +288,67 @@ def contend(name: str, negatives: int, args: argparse.Namespace) -> dict[str, An
         if name == "bare"
         else run_obverse(topics, args, chunked=name.endswith("chunked"))
     )
-    ended = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = sorted(found.pop("seconds"))
-    typical = seconds[len(seconds) // 2]
-    losses = found.pop("losses")
-    return found | {
+    steps: list[Step] = found.pop("steps")
+    counted = found.get("loss_counted_as_exploded")
+    return {
         "contender": name,
         "negatives": negatives,
-        "views_per_second": round(2 * args.topics / typical, 3),
-        "seconds_per_step": [round(s, 3) for s in seconds],
-        "loss": round(losses[0], 6),
-        "peak_rss_gb": round(ended.ru_maxrss / 2**20, 2),
+        "seconds_per_step": [round(wall, 3) for _, wall, _ in steps[1:]],
+        "cpu_seconds_per_step": [round(cpu, 3) for _, _, cpu in steps[1:]],
+        "loss": round(steps[0][0], 6),
+        "loss_counted_as_exploded": None if counted is None else round(counted, 6),
+        "peak_rss_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
         "peak_gpu_gb": round(torch.cuda.max_memory_allocated() / 2**30, 2)
         if DEVICE == "cuda"
         else None,
-        "cpu_seconds": round(ended.ru_utime - began.ru_utime, 1),
+    }
+
+
+def together(runs: list[dict[str, Any]], topics: int) -> dict[str, Any]:
+    """Returns a contender's figures over its repeats."""
+    walls = [second for run in runs for second in run["seconds_per_step"]]
+    cpus = [second for run in runs for second in run["cpu_seconds_per_step"]]
+    return runs[0] | {
+        "views_per_second": round(2 * topics / median(walls), 3),
+        "slowest_and_fastest": [
+            round(2 * topics / max(walls), 3),
+            round(2 * topics / min(walls), 3),
+        ],
+        "views_per_cpu_second": round(2 * topics / median(cpus), 3),
+        "seconds_per_step": walls,
+        "cpu_seconds_per_step": cpus,
+        "peak_rss_gb": max(run["peak_rss_gb"] for run in runs),
     }
 
 
 def ratios(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What is asked for: times the best of sentence-transformers, share of the bare loop, memory beside its best."""
+    """What is asked for: times the better of sentence-transformers, its memory, and the share of the bare loop."""
     for negatives in dict.fromkeys(row["negatives"] for row in rows):
         here = {row["contender"]: row for row in rows if row["negatives"] == negatives}
         theirs = [here[n] for n in ("st", "st-cached") if n in here]
         for name in ("obverse", "obverse-chunked"):
             if name not in here:
                 continue
-            ours = here[name]["views_per_second"]
+            ours = here[name]
             line = {"negatives": negatives, "contender": name}
             if theirs:
-                line["times_best_st"] = round(ours / max(r["views_per_second"] for r in theirs), 2)
-                line["memory_beside_best_st"] = round(
-                    here[name]["peak_rss_gb"] / min(r["peak_rss_gb"] for r in theirs), 2
+                best = max(theirs, key=lambda row: row["views_per_second"])
+                line["best_st"] = best["contender"]
+                line["times_best_st"] = _share(ours, best, "views_per_second")
+                line["times_best_st_by_cpu_time"] = round(
+                    ours["views_per_cpu_second"] / max(r["views_per_cpu_second"] for r in theirs), 3
                 )
+                line["memory_beside_best_st"] = _share(ours, best, "peak_rss_gb")
             if "bare" in here:
-                line["share_of_bare"] = round(ours / here["bare"]["views_per_second"], 3)
+                line["share_of_bare"] = _share(ours, here["bare"], "views_per_second")
+                line["share_of_bare_by_cpu_time"] = _share(
+                    ours, here["bare"], "views_per_cpu_second"
+                )
             yield line
+
+
+def _share(ours: dict[str, Any], theirs: dict[str, Any], key: str) -> float:
+    return round(float(ours[key]) / float(theirs[key]), 3)
 
 
 def main() -> None:
@@ -323,6 +360,10 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--micro-tokens", type=int, default=1024)
+    parser.add_argument("--keep-tokens", type=int, default=0, help="for obverse-chunked")
+    parser.add_argument("--st-mini-batch", type=int, default=32, help="texts, for st-cached")
+    parser.add_argument("--dropout", action="store_true", help="the model's own dropout is on")
+    parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--model", default="all-MiniLM-L6-v2")
     parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
     parser.add_argument("--json", action="store_true")
@@ -333,15 +374,16 @@ def main() -> None:
         return
     rows = []
     for negatives in args.negatives:
-        for name in args.only:
-            command = [sys.executable, __file__, *sys.argv[1:], "--contender", name]
-            command += ["--negatives", str(negatives)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            rows.append(json.loads(done.stdout.splitlines()[-1]))
-            print(
-                f"{name}, {negatives} negatives: {rows[-1]['views_per_second']} views/s",
-                file=sys.stderr,
-            )
+        runs: dict[str, list[dict[str, Any]]] = {name: [] for name in args.only}
+        for _ in range(args.repeats):
+            for name in args.only:
+                command = [sys.executable, __file__, *sys.argv[1:], "--contender", name]
+                command += ["--negatives", str(negatives)]
+                done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+                runs[name].append(json.loads(done.stdout.splitlines()[-1]))
+                seconds = runs[name][-1]["seconds_per_step"]
+                print(f"{name}, {negatives} negatives: {seconds} s a step", file=sys.stderr)
+        rows += [together(found, args.topics) for found in runs.values()]
     found = {"settings": vars(args), "contenders": rows, "ratios": list(ratios(rows))}
     if args.json:
         print(json.dumps(found, indent=2))

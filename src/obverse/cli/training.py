@@ -160,6 +160,9 @@ def train_command(
     chunked: Annotated[
         bool, typer.Option("--chunked", help="Any batch size in bounded memory (GradCache).")
     ] = False,
+    keep_tokens: Annotated[
+        int, typer.Option(help="With --chunked: tokens whose activations are kept, for speed.")
+    ] = 0,
     micro_tokens: Annotated[int, typer.Option(help="Tokens per micro-batch.")] = 1024,
     precision: Annotated[str, typer.Option(help="auto, fp32, bf16 or fp16.")] = "auto",
     device: Annotated[str | None, typer.Option(help="cpu or cuda; the best by default.")] = None,
