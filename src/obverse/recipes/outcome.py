@@ -170,11 +170,10 @@ def front(points: Mapping[str, tuple[float, float]]) -> set[str]:
 def distances(recipe: Recipe, found: Outcome) -> list[dict[str, Any]]:
     """Returns each published value with ours beside it, and the distance.
 
-    Where the published benchmark was measured, values are compared; else the published difference from the arm that
-    it is held against is set against our difference on the topics benchmark, by the same kind of measure.
+    Where the published benchmark was measured, values are compared; else the published difference from an arm that
+    it is held against, or from the base, is set against ours on the topics benchmark, by the same kind of measure.
     """
     rows = []
-    against = {pair.arm: pair.against for pair in reversed(recipe.pairs)}
     topics = next(iter(found.means.values()))
     for published in recipe.published:
         row: dict[str, Any] = {
@@ -187,7 +186,7 @@ def distances(recipe: Recipe, found: Outcome) -> list[dict[str, Any]]:
         measured = _measured(published, found)
         if measured is not None:
             row |= {"ours": 100 * measured, "distance": 100 * measured - published.value}
-        elif (other := _other(recipe, published, against)) is not None:
+        elif (other := _other(recipe, published)) is not None:
             ours = _difference(topics, published, other.arm)
             row |= {
                 "against": other.arm,
@@ -209,18 +208,18 @@ def _measured(published: Published, found: Outcome) -> float | None:
     return None
 
 
-def _other(recipe: Recipe, published: Published, against: Mapping[str, str]) -> Published | None:
-    name = against.get(published.arm)
-    return next(
-        (
-            other
-            for other in recipe.published
-            if other.arm == name
-            and (other.model, other.benchmark, other.measure)
-            == (published.model, published.benchmark, published.measure)
-        ),
-        None,
-    )
+def _other(recipe: Recipe, published: Published) -> Published | None:
+    """The paper's value of the first arm that this one is held against, else of the base, by the same measure."""
+    if published.arm == BASE:
+        return None
+    alike = {
+        other.arm: other
+        for other in recipe.published
+        if (other.model, other.benchmark, other.measure)
+        == (published.model, published.benchmark, published.measure)
+    }
+    names = [pair.against for pair in recipe.pairs if pair.arm == published.arm] + [BASE]
+    return next((alike[name] for name in names if name in alike), None)
 
 
 def _difference(results: Sequence[Result], published: Published, against: str) -> float | None:
