@@ -326,3 +326,14 @@ def test_every_fault_has_words(jsonl: Jsonl) -> None:
     for code, kind in FAULTS.items():
         assert code == code.lower() and " " not in code
         assert kind.means and kind.done
+
+
+def test_the_files_of_a_folder_are_compared_with_themselves_alone(tmp_path: Path) -> None:
+    lines = {
+        "queries.jsonl": ['{"_id": "1", "text": "kettle"}'],
+        "corpus.jsonl": ['{"_id": "a", "title": "T", "text": "A kettle."}'],
+        "qrels.tsv": ["query-id\tcorpus-id\tscore", "1\ta\t1"],
+    }
+    for name, content in lines.items():
+        (tmp_path / name).write_text("\n".join(content) + "\n")
+    assert not check(tmp_path).counts.keys() & {"late_key", "type_drift", "duplicate_row"}

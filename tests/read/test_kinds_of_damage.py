@@ -291,3 +291,40 @@ def test_what_is_no_table_at_all_is_called_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "blank.jsonl").write_text("\n \n")
     with pytest.raises(InputError, match="holds no row"):
         read_all(tmp_path / "blank.jsonl")
+
+
+def test_pairs_with_labels_are_positives_and_negatives(jsonl: Jsonl) -> None:
+    pairs = [("b", 1), ("c", 0), ("d", 0.4), ("e", "1.0")]
+    rows = [{"sentence1": "a", "sentence2": text, "label": label} for text, label in pairs]
+    topics, findings = read_all(jsonl(*rows))
+    (topic,) = topics.values()
+    labels = {doc.text: str(topic.views[0].labels[doc.doc_id]) for doc in topic.docs}
+    assert labels == {"b": "positive", "c": "negative", "e": "positive"}
+    assert findings.examples["bad_grade"][0].line == 3
+
+
+def test_sessions_of_the_wrong_type_are_named(jsonl: Jsonl) -> None:
+    row = {"query": "k", "doc_id": "1", "text": "a", "clicked": 1, "session_id": ["x"]}
+    _, findings = read_all(jsonl(row))
+    assert findings.examples["wrong_type"][0].field == "session_id"
+
+
+def test_damage_inside_a_parquet_file_is_one_line(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "rows.parquet"
+    pa.parquet.write_table(pa.table({"query": ["k"] * 9, "clicked": [["a"]] * 9}), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + b"\xff" * 60 + whole[64:])
+    with pytest.raises(InputError, match="cut off or damaged"):
+        read_all(path)
+
+
+@pytest.mark.parametrize(("qrels", "code"), [("", "empty_file"), ("q,c,score\n1,a,1\n", None)])
+def test_judgements_with_commas_and_none_at_all(tmp_path: Path, qrels: str, code: str) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "text": "A"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "q"}\n')
+    (tmp_path / "qrels.tsv").write_text(qrels)
+    findings = check(tmp_path)
+    assert ("empty_file" in findings.counts) == bool(code)
+    assert findings.usable == (0 if code else 1)

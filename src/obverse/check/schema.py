@@ -16,13 +16,17 @@ class SchemaWatch:
     """Follows the top-level keys of rows and the types of their values."""
 
     def __init__(self) -> None:
-        self._rows = 0
+        self._begin("")
+
+    def _begin(self, file: str) -> None:
+        self._file, self._rows = file, 0
         self._first: dict[str, int] = {}
-        self._counts: dict[str, int] = {}
         self._types: dict[str, dict[str, int]] = {}
 
     def rows(self, lines: Sequence[int], rows: list[dict[str, Any]], findings: Findings) -> None:
-        """Notes new keys and new types where they first appear."""
+        """Notes new keys and new types where they first appear in a file."""
+        if findings.file != self._file:
+            self._begin(findings.file)
         if not self._as_before(rows):
             for line, row in zip(lines, rows, strict=True):
                 self._row(line, row, findings)

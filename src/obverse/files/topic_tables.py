@@ -168,13 +168,18 @@ def read_topic_table(name: str) -> Iterator[tuple[int, Any]]:
             f"is no Parquet file ({error})", where=name, fix="Write the file again"
         ) from None
     number = 0
-    for batch in source.iter_batches(batch_size=2_000):
-        for row in batch.to_pylist():
-            number += 1
-            for view in row.get("views") or []:
-                view["labels"] = dict(view["labels"])
-                view["origin"], view["checks"] = (
-                    orjson.loads(view["origin"]),
-                    orjson.loads(view["checks"]),
-                )
-            yield number, row
+    try:
+        for batch in source.iter_batches(batch_size=2_000):
+            for row in batch.to_pylist():
+                number += 1
+                for view in row.get("views") or []:
+                    view["labels"] = dict(view["labels"])
+                    view["origin"] = orjson.loads(view["origin"])
+                    view["checks"] = orjson.loads(view["checks"])
+                yield number, row
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(
+            f"the archive is cut off or damaged ({str(error).splitlines()[0]})",
+            where=f"{name}:{number + 1}",
+            fix="Fetch or write the file again",
+        ) from None

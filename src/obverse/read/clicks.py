@@ -86,6 +86,9 @@ def read_clicks(
         stamp = row.get("timestamp", row.get("time"))
         if stamp is not None and stamp != "":
             _note_time(gathering, topic, stamp, line)
+        if isinstance(session, (list, dict)):
+            findings.note("wrong_type", line, "session_id", f"an id cannot be {session!r:.40}")
+            session = repr(session)
         number = 0 if session is None else sessions[session]
         _add_row(gathering, topic, view, number, line, row)
 

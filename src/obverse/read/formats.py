@@ -105,7 +105,8 @@ def first_row(name: str, columns: dict[str, str] | None) -> dict[str, Any]:
         said = scratch.examples.get(worst) if worst != "empty_file" else None
         what = said[0].message if said else "holds no row"
         place = f"{name}:{said[0].line}" if said and said[0].line else name
-        raise NoRows(what, where=place, fix="Give a file with rows")
+        fix = "Give a file with rows; the first line of a table names its columns"
+        raise NoRows(what, where=place, fix=fix)
     return found[1]
 
 

@@ -18,8 +18,11 @@ def qrels_rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[Jud
     Ids stay the strings they are. Grades such as 2.0 are whole numbers; 0.5 is none, and is refused.
     """
     findings.file = os.fspath(path)
+    empty = True
     for line, raw in read_lines(path, findings.lines):
         fields = raw.decode("utf-8", "replace").split("\t")
+        if len(fields) == 1 and raw.count(b",") in (2, 3):
+            fields = raw.decode("utf-8", "replace").split(",")
         if len(fields) < 3:
             fields = raw.decode("utf-8", "replace").split()
         if len(fields) == 4:
@@ -49,8 +52,13 @@ def qrels_rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[Jud
             continue
         if found < 0:
             findings.note("negative_grade", line, "score", f"{found} read as not relevant")
+        empty = False
         yield line, query_id, doc_id, found
     findings.close_lines()
+    if empty and "bad_grade" not in findings.counts and "ragged_row" not in findings.counts:
+        findings.wrong(
+            "empty_file", None, None, "holds no judgement", "Write query-id, corpus-id, score"
+        )
 
 
 def whole_grade(text: str) -> int | None:

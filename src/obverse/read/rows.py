@@ -115,10 +115,17 @@ def parquet_rows(path: str | os.PathLike[str], batch: int = 512) -> Rows:
             f"is no Parquet file ({error})", where=os.fspath(path), fix="Write the file again"
         ) from None
     number = 0
-    for part in source.iter_batches(batch_size=batch):
-        for row in part.to_pylist():
-            number += 1
-            yield number, row
+    try:
+        for part in source.iter_batches(batch_size=batch):
+            for row in part.to_pylist():
+                number += 1
+                yield number, row
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(
+            f"the archive is cut off or damaged ({str(error).splitlines()[0]})",
+            where=f"{os.fspath(path)}:{number + 1}",
+            fix="Fetch or write the file again",
+        ) from None
 
 
 def renamed(

@@ -1,7 +1,8 @@
 """Triplets and n-tuples as users of sentence-transformers have them: anchor, positive, negative(s).
 
 Columns: ``query`` (or ``anchor``), ``positive`` (or ``positives``), ``negative``, ``negatives`` or
-``negative_1 ... negative_n``, and ``instruction`` if there is one. Rows of one query become one topic.
+``negative_1 ... negative_n``, and ``instruction`` if there is one; or ``sentence1``, ``sentence2`` and a ``label``
+of 1 or 0. Rows of one query become one topic.
 """
 
 from __future__ import annotations
@@ -38,11 +39,30 @@ def read_triplets(
             continue
         view = gathering.view(topic, instruction_of(row, line, findings))
         fields = labelled_fields(row)
+        said = next((key for key in _PAIR_LABELS if key in row), None)
+        if "sentence2" in row and said is not None:
+            kind = _pair_kind(row[said], said, line, findings)
+            fields = [("sentence2", kind)] if kind is not None else []
         strange = {field for field, _ in fields if field in _LISTS and isinstance(row[field], str)}
         add_labelled(gathering, topic, view, line, row, fields, bare=not strange)
     yield from gathering.topics()
 
 
+def _pair_kind(value: Any, name: str, line: int, findings: Findings) -> int | None:
+    """Returns what the label of a pair of sentences says, or None where it says neither, which is noted."""
+    kind = _PAIRS.get(str(value).strip().lower())
+    if kind is None:
+        message = f"the label {value!r:.40} is neither 1 (answers) nor 0 (does not)"
+        findings.note("bad_grade", line, name, message)
+    return kind
+
+
+_PAIR_LABELS = ("label", "labels", "score", "similarity_score")
+_PAIRS = {"1": POSITIVE, "1.0": POSITIVE, "true": POSITIVE} | {
+    "0": NEGATIVE,
+    "0.0": NEGATIVE,
+    "false": NEGATIVE,
+}
 _LISTS = ("positives", "negatives", "pos", "neg")
 
 
