@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from obverse.compare import compare
+from obverse.compare import compare, to_look_at
 from obverse.errors import InputError
 from obverse.mteb_results import is_mteb_place, mteb_results
 from obverse.report.comparison import comparison_markdown
@@ -47,6 +49,24 @@ def test_the_three_sets_count_alike_and_are_rounded_as_the_papers_do() -> None:
     assert "rounded" in mean.about["what"]["p_mrr"] and mean.about["published"]
     again = with_set_means([*three_sets(), mean])
     assert [r.benchmark for r in again].count(FOLLOWIR) == 1
+
+
+def test_the_mean_is_tested_with_every_set_counting_alike() -> None:
+    lower = [replace(r, model="n", per_topic=_less(r), rows=_less_rows(r)) for r in three_sets()]
+    found = compare(with_set_means([*three_sets(), *lower]))
+    (test,) = (
+        t for t in found.tests if t["benchmark"] == FOLLOWIR and t["measure"] == "p_mrr_unrounded"
+    )
+    assert test["difference"] == pytest.approx(-0.1) and (test["n"], test["losses"]) == (5, 5)
+    assert not any(each.benchmark == FOLLOWIR for each in to_look_at(found))
+
+
+def _less(result: Result) -> dict[str, dict[str, float]]:
+    return {k: {t: v - 0.1 for t, v in row.items()} for k, row in result.per_topic.items()}
+
+
+def _less_rows(result: Result) -> dict[str, dict[str, Any]]:
+    return {key: {**row, "value": row["value"] - 0.1} for key, row in result.rows.items()}
 
 
 def test_no_mean_without_all_three_nor_over_different_rules() -> None:

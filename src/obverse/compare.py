@@ -130,6 +130,10 @@ def to_look_at(comparison: Comparison, take: int = 5) -> list[ToLookAt]:
         for other in comparison.results:
             if other.benchmark != base.benchmark or other.model == first or not base.per_topic:
                 continue
+            if (
+                base.benchmark == FOLLOWIR
+            ):  # its topics stand under their sets, with their own values
+                continue
             measure = next(iter(base.per_topic))
             values = base.per_topic[measure], other.per_topic.get(measure, {})
             for topic, by in (row for rows in wins_and_losses(*values, take) for row in rows):

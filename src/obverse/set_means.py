@@ -44,8 +44,8 @@ class _Part:
 def with_set_means(results: Sequence[Result], *, seed: int = 0) -> list[Result]:
     """Returns the results with a row for the mean of FollowIR's three sets after each model that has all three.
 
-    Sets count alike, however many topics they have. The interval resamples topics within each set. A mean has no
-    values per topic and so no paired test: those of the sets stand beside it.
+    Sets count alike, however many topics they have. The interval resamples topics within each set. For paired tests,
+    the values per topic (of what is not rounded) are weighted so that their plain mean is the mean of the sets.
 
     After Weller et al. (2024), *FollowIR*, https://arxiv.org/abs/2403.15246, whose tables print these means.
 
@@ -85,16 +85,35 @@ def _mean(sets: Sequence[Result], seed: int) -> Result:
         "published": PUBLISHED,
         "seed": seed,
         "interval": "95 % bootstrap over topics within each set",
+        "per_topic": "weighted, so that their plain mean is the mean of the sets",
         **{key: first.about[key] for key in (*_ALIKE, "versions") if key in first.about},
     }
     if partial := [r.benchmark for r in sets if r.about.get("partial")]:
         about["partial"] = f"half-present data in {', '.join(partial)}"
     rows = {key: _row(key, sets, seed) for key in _MEANS}
-    return Result(first.model, FOLLOWIR, rows, {}, about)
+    per_topic = {key: _weighted(_own(key), sets) for key in _MEANS if key != "p_mrr"}
+    return Result(first.model, FOLLOWIR, rows, per_topic, about)
+
+
+def _own(key: str) -> str:
+    return "p_mrr" if key.startswith("p_mrr") else key
+
+
+def _weighted(key: str, sets: Sequence[Result]) -> dict[str, float]:
+    """The values of all topics, weighted so that every set counts alike; none where a set has none."""
+    topics = [each.per_topic.get(key) or {} for each in sets]
+    if not all(topics):
+        return {}
+    everyone = sum(map(len, topics))
+    return {
+        f"{each.benchmark}/{topic}": value * everyone / (len(sets) * len(own))
+        for each, own in zip(sets, topics, strict=True)
+        for topic, value in own.items()
+    }
 
 
 def _row(key: str, sets: Sequence[Result], seed: int) -> dict[str, Any]:
-    own = "p_mrr" if key.startswith("p_mrr") else key
+    own = _own(key)
     parts: dict[str, _Part] = {}
     for each in sets:
         value = each.rows.get(own, {}).get("value")
