@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from sentence_transformers import SentenceTransformer
 from tiny_encoder import dual_topic, dual_topics, make_encoder, plain_topic
 
@@ -17,6 +18,7 @@ from obverse.models import load_encoder
 from obverse.records import Doc, Label, Topic, View
 from obverse.training.explain import as_lines, explain_batch, explained
 from obverse.training.relations import Relation
+from obverse.training.run import precision_for
 from obverse.training.trainer import Trained, train
 
 QUICK: dict[str, Any] = {
@@ -267,3 +269,64 @@ def test_a_model_that_minds_its_padding_is_refused(tmp_path: Path) -> None:
     base = make_encoder(tmp_path, left=True)
     with pytest.raises(ModelError, match="another vector when it is padded"):
         trained(base, tmp_path / "m")
+
+
+def test_tensorboard_files_stay_beside_the_model(tmp_path: Path, encoder: str) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    held_out = [dual_topic(n) for n in range(30, 33)]
+    trained(encoder, tmp_path / "m", tensorboard=True, held_out=held_out, watch_every=1)
+    found = EventAccumulator(str(tmp_path / "m" / "tensorboard"))
+    found.Reload()
+    names = found.Tags()["scalars"]
+    assert {"loss", "learning_rate", "similarity/positive", "held_out/p_mrr"} <= set(names)
+    logged = [row["loss"] for row in log_of(tmp_path / "m") if "loss" in row]
+    assert [event.value for event in found.Scalars("loss")] == pytest.approx(logged, rel=1e-5)
+
+
+def test_bf16_trains_with_float32_vectors_and_nearly_the_same_loss(
+    tmp_path: Path, still_encoder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    losses = {}
+    for precision in ("fp32", "bf16"):
+        out = tmp_path / precision
+        trained(still_encoder, out, precision=precision, epochs=2)
+        losses[precision] = [row["loss"] for row in log_of(out)]
+    assert losses["bf16"] == pytest.approx(losses["fp32"], rel=0.05)
+    assert losses["bf16"] != losses["fp32"]
+    assert "steps of 4 topics, bf16" in capsys.readouterr().err
+    saved = SentenceTransformer(str(tmp_path / "bf16"), device="cpu")
+    assert {p.dtype for p in saved.parameters()} == {torch.float32}
+
+
+def test_similarities_are_float32_in_bf16(still_encoder: str) -> None:
+    run = explain_batch(dual_topics(4), base=still_encoder, precision="bf16", **QUICK_PLAN)
+    assert run.forward.precision == "bf16"
+    vectors = run.forward.frozen(["topic w1", "kind a of topic w1"])
+    assert vectors.dtype == torch.float32
+    torch.testing.assert_close(vectors.norm(dim=1), torch.ones(2), atol=1e-6, rtol=0)
+
+
+def test_fp16_is_warned_about_and_auto_is_never_fp16(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
+    assert precision_for("fp16", "cuda") == "fp16"
+    assert "fp16 has few digits for temperature 0.02; bf16 is safer" in capsys.readouterr().err
+    assert precision_for("auto", "cuda") == "fp32"
+    assert precision_for("bf16", "cuda") == "bf16"
+    assert "computes bf16 slowly" in capsys.readouterr().err
+
+
+def test_shares_and_weights_are_settings_that_are_logged_and_stored(
+    tmp_path: Path, encoder: str
+) -> None:
+    out = tmp_path / "m"
+    topics = [*dual_topics(6, source="mine"), *(plain_topic(n) for n in range(20, 22))]
+    done = trained(encoder, out, topics, steps=3, plain_share="1:0", source_weights={"mine": "0:1"})
+    assert done.steps == 3
+    settings = json.loads((out / "training.made.json").read_text())["run"]["settings"]
+    assert settings["plain_share"] == "1.0:0.0" and settings["source_weights"] == {
+        "mine": "0.0:1.0"
+    }

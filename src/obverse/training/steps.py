@@ -17,6 +17,7 @@ from obverse.log import progress, say
 from obverse.sampling import seed_for
 from obverse.training.allocation import keep_freed_memory
 from obverse.training.averaging import Averages
+from obverse.training.board import Board
 from obverse.training.checkpoints import write_state
 from obverse.training.collator import Step
 from obverse.training.gradient import Processes, step_gradient, summed
@@ -63,11 +64,12 @@ def make_trainer(
         raise MissingExtra("tensorboard", "tensorboard", "writing TensorBoard files")
     if run.forward.device.type == "cpu":
         keep_freed_memory()
-    arguments = _arguments(run, save_every, tensorboard)
-    return _trainer_class()(run, arguments, watch)
+    trainer = _trainer_class()(run, _arguments(run, save_every), watch)
+    trainer.log_file.tensorboard = tensorboard
+    return trainer
 
 
-def _arguments(run: Run, save_every: int | None, tensorboard: bool) -> Any:
+def _arguments(run: Run, save_every: int | None) -> Any:
     from sentence_transformers import SentenceTransformerTrainingArguments
 
     settings, total = run.settings, len(run.plan)
@@ -92,7 +94,7 @@ def _arguments(run: Run, save_every: int | None, tensorboard: bool) -> Any:
         save_strategy="steps",
         save_steps=save_every or max(25, math.ceil(total / 10)),
         save_total_limit=2,
-        report_to=["tensorboard"] if tensorboard else [],
+        report_to=[],
         disable_tqdm=True,
         seed=settings.seed % 2**32,
         dataloader_num_workers=0,
@@ -220,8 +222,10 @@ def _trainer_class() -> Any:
             """Only the first process looks; the others wait for it."""
             if self.watch is None or not self.watch.due(step):
                 return
-            if self.steps.who.rank == 0 and self.watch.look(step):
-                save_weights(self.run.learner, best_folder(self.run))
+            if self.steps.who.rank == 0:
+                if self.watch.look(step):
+                    save_weights(self.run.learner, best_folder(self.run))
+                self.log_file.draw(step, {"held_out": self.watch.looks[step]})
             self.watch.looks.setdefault(step, {})
             self.wait()
 
@@ -313,6 +317,7 @@ class LogFile:
     def __init__(self, run: Run, who: Processes) -> None:
         self.path, self.run, self.silent = run.home / LOG, run, who.rank != 0
         self.began, self.first = time.monotonic(), 0
+        self.tensorboard, self._board = False, None  # type: bool, Board | None
         if not self.silent:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.touch()
@@ -346,6 +351,13 @@ class LogFile:
         }
         with self.path.open("ab") as stream:
             stream.write(to_json(row | seen) + b"\n")
+        self.draw(step, row | seen)
         if step * 10 // total > (step - 1) * 10 // total:
             left = spent / max(1, step - self.first) * (total - step)
             say(f"train: step {step:,} of {total:,}, loss {logs['loss']:.3f}, {left:.0f} s left")
+
+    def draw(self, step: int, row: dict[str, Any]) -> None:
+        """Writes a row's numbers into TensorBoard files too, if they are asked for."""
+        if self.tensorboard and not self.silent:
+            self._board = self._board or Board(self.run.out / "tensorboard", self.first)
+            self._board.add(step, row)
