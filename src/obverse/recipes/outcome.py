@@ -15,6 +15,8 @@ from obverse.results import Result
 
 BASE = "base"
 _LEVEL = 0.05
+COMPARABLE = ("followir", "instructir")
+"""Benchmarks whose measures are of the kind that a topics benchmark has, so that differences between arms compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,8 @@ def distances(recipe: Recipe, found: Outcome) -> list[dict[str, Any]]:
         if measured is not None:
             row |= {"ours": 100 * measured, "distance": 100 * measured - published.value}
         elif (other := _other(recipe, published)) is not None:
-            ours = _difference(topics, published, other.arm)
+            alike = published.benchmark in COMPARABLE
+            ours = _difference(topics, published, other.arm) if alike else None
             row |= {
                 "against": other.arm,
                 "published difference": published.value - other.value,
