@@ -86,7 +86,7 @@ def papers(setup: Setup, found: Outcome) -> list[Block]:
         blocks.append(
             Words(
                 "Where the published benchmark was not measured here, the published difference between two arms is "
-                "set against ours on the topics benchmark, for FollowIR and InstructIR, whose measures are of that kind."
+                "set against ours on the topics benchmark: for FollowIR and InstructIR, whose measures are alike."
             )
         )
     blocks.append(Points([f"Known reason to differ: {reason}" for reason in setup.recipe.reasons]))
