@@ -89,8 +89,8 @@ CODE = {
 as Parquet too; the closer look of ``check``; and the two others, which parse (datasets writes its cache)."""
 
 
-def measure(code: str, path: Path, out: Path) -> tuple[float, float]:
-    """Returns seconds and the most memory in MB of a process of its own."""
+def measure(code: str, path: Path, out: Path) -> tuple[float, float, float]:
+    """Returns seconds, seconds of processor time and the most memory in MB of a process of its own."""
     prelude = f"path, out = {str(path)!r}, {str(out)!r}\n"
     start = time.perf_counter()
     child = subprocess.run(
@@ -99,11 +99,15 @@ def measure(code: str, path: Path, out: Path) -> tuple[float, float]:
     seconds = time.perf_counter() - start
     if child.returncode:
         print(child.stderr[-500:], file=sys.stderr)
-        return seconds, float("nan")
-    return seconds, float(child.stdout.split()[-1])
+        return seconds, float("nan"), float("nan")
+    worked, peak = map(float, child.stdout.split()[-2:])
+    return seconds, worked, peak
 
 
-_PEAK = "\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+_PEAK = (
+    "\nimport resource\nused = resource.getrusage(resource.RUSAGE_SELF)"
+    "\nprint(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)"
+)
 
 
 def main() -> None:
@@ -112,7 +116,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000, help="Promptriever-shaped rows.")
     parser.add_argument("--tools", default=",".join(CODE), help="Which to run.")
     given = parser.parse_args()
-    print("| file | tool | seconds | MB/s | peak MB |\n|---|---|---|---|---|")
+    print(
+        "| file | tool | seconds | CPU s | MB/s | MB/CPU s | peak MB |\n|---|---|---|---|---|---|---|"
+    )
     with tempfile.TemporaryDirectory() as folder:
         for name, make, rows in (
             ("clicks", make_clicks, given.clicks),
@@ -124,9 +130,13 @@ def main() -> None:
             make(path, rows)
             size = path.stat().st_size / 1e6
             for tool in given.tools.split(","):
-                seconds, peak = measure(CODE[tool], path, Path(folder))
+                seconds, worked, peak = measure(CODE[tool], path, Path(folder))
                 label = f"{name}, {rows:,} rows, {size:,.0f} MB"
-                print(f"| {label} | {tool} | {seconds:.1f} | {size / seconds:.0f} | {peak:,.0f} |")
+                print(
+                    f"| {label} | {tool} | {seconds:.1f} | {worked:.1f} | {size / seconds:.0f} "
+                    f"| {size / worked:.0f} | {peak:,.0f} |",
+                    flush=True,
+                )
             path.unlink()
 
 
