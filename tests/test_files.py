@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -250,3 +251,16 @@ def test_made_file_says_how(tmp_path: Path) -> None:
     made_file(tmp_path / "out", command="read", inputs=[source], came="1 rows")
     made = json.loads((tmp_path / "out.made.json").read_text())
     assert made["command"] == "read" and made["inputs"][str(source)].startswith("2d7116")
+
+
+def test_parquet_names_the_text_that_it_cannot_hold(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"lone surrogate.*ud800.*JSON Lines"):
+        write_topics(tmp_path / "t.parquet", [topic(text="blue \ud800 pot")])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parquet_holds_a_shared_text_once(tmp_path: Path) -> None:
+    shared = "".join(random.Random(0).choices("abcdefghijklmnop", k=4_000))
+    topics = [topic(text=shared, topic_id=str(number)) for number in range(6_000)]
+    assert round_trip(tmp_path / "t.parquet", topics) == topics
+    assert (tmp_path / "t.parquet").stat().st_size < 400_000

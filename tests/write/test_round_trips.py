@@ -116,3 +116,13 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no documents"):
         write(tmp_path / "x", [Topic("t", "q", (), (View("", {"a": P}),))], "triplets")
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("name", ["triplets:t.csv", "triplets:t.parquet", "arctic:folder"])
+def test_what_utf8_cannot_hold_is_named_and_nothing_is_left(tmp_path: Path, name: str) -> None:
+    form, _, file = name.partition(":")
+    docs = (Doc("a", "blue \ud800 pot"), Doc("b", "B"))
+    view = View("", {"a": Label.POSITIVE, "b": Label.NEGATIVE})
+    with pytest.raises(InputError, match="lone surrogate"):
+        write(tmp_path / file, [Topic("t", "q", docs, (view,))], form)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

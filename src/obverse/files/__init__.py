@@ -18,7 +18,7 @@ from obverse.files.json_text import (
 from obverse.files.lines import BOM, LineFacts, read_line_blocks, read_lines
 from obverse.files.opening import open_bytes
 from obverse.files.repeated_keys import key_count, may_repeat_keys, repeated_keys
-from obverse.files.topic_tables import parquet
+from obverse.files.topic_tables import parquet, unicode_alone
 from obverse.files.topics import read_topics, topic_rows, write_topics
 from obverse.files.whole import whole_file
 
@@ -42,6 +42,7 @@ __all__ = [
     "repeated_keys",
     "to_json",
     "topic_rows",
+    "unicode_alone",
     "whole_file",
     "write_json",
     "write_json_lines",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from array import array
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,24 @@ from obverse.records import Topic
 _TOPICS_AT_ONCE = 1 << 20
 _CHARACTERS_AT_ONCE = 1 << 28
 """How many topics, and how many characters of different texts, one group of rows holds."""
+
+
+@contextlib.contextmanager
+def unicode_alone(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Names the text that a file of UTF-8 cannot hold: one with a lone surrogate.
+
+    Raises:
+        InputError: If there is one.
+    """
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        shown = error.object[max(0, error.start - 20) : error.end + 20]
+        raise InputError(
+            f"cannot hold the lone surrogate in the text {shown!a}",
+            where=os.fspath(path),
+            fix="Mend the text, or write JSON Lines, where it is an escape",
+        ) from None
 
 
 def parquet() -> Any:
@@ -46,7 +65,7 @@ def write_topic_table(path: str | os.PathLike[str], topics: Iterable[Topic]) -> 
         "dictionary_pagesize_limit": (1 << 31) - 1,
         "store_schema": False,
     }
-    with whole_file(path) as stream:
+    with unicode_alone(path), whole_file(path) as stream:
         group = _Group()
         with pa.parquet.ParquetWriter(stream, group.table(pa).schema, **settings) as writer:
             for topic in topics:

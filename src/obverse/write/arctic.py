@@ -5,12 +5,13 @@ A dual view needs no change there: the same two documents, two queries, relevanc
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from obverse.files import parquet, whole_file
+from obverse.files import parquet, unicode_alone, whole_file
 from obverse.inputs import Template
 from obverse.records import Doc, Topic
 from obverse.write.view_rows import view_rows
@@ -29,9 +30,10 @@ def write_arctic(path: str | os.PathLike[str], topics: Iterable[Topic], template
     folder.mkdir(parents=True, exist_ok=True)
     numbers: dict[Doc, int] = {}
     with (
-        _Table(pa, folder / "queries.parquet", _queries(pa)) as queries,
-        _Table(pa, folder / "documents.parquet", _documents(pa)) as documents,
-        _Table(pa, folder / "labels.parquet", _labels(pa)) as labels,
+        unicode_alone(folder),
+        _table(pa, folder / "queries.parquet", _queries(pa)) as queries,
+        _table(pa, folder / "documents.parquet", _documents(pa)) as documents,
+        _table(pa, folder / "labels.parquet", _labels(pa)) as labels,
     ):
         count = 0
         for count, row in enumerate(view_rows(topics, template), start=1):
@@ -47,27 +49,25 @@ def write_arctic(path: str | os.PathLike[str], topics: Iterable[Topic], template
                         numbers[doc] = len(numbers)
                         documents.add((numbers[doc], template.doc(doc), doc.doc_id))
                     labels.add((count - 1, numbers[doc], relevance, hard))
+        for table in (queries, documents, labels):  # before the first appears under its name
+            table.flush()
     return count
 
 
 class _Table:
-    """A Parquet file that takes rows one by one and appears when all went well."""
+    """A Parquet file that takes rows one by one."""
 
-    def __init__(self, pa: Any, path: Path, schema: Any) -> None:
-        self._pa, self._schema = pa, schema
-        self._file = whole_file(path)
+    def __init__(self, pa: Any, writer: Any, schema: Any) -> None:
+        self._pa, self._writer, self._schema = pa, writer, schema
         self._rows: list[tuple[Any, ...]] = []
-
-    def __enter__(self) -> _Table:
-        self._writer = self._pa.parquet.ParquetWriter(self._file.__enter__(), self._schema)
-        return self
 
     def add(self, row: tuple[Any, ...]) -> None:
         self._rows.append(row)
         if len(self._rows) == _BATCH:
-            self._flush()
+            self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Writes the rows that wait."""
         columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
         arrays = [
             self._pa.array(values, type=field.type)
@@ -76,11 +76,12 @@ class _Table:
         self._writer.write_table(self._pa.Table.from_arrays(arrays, schema=self._schema))
         self._rows = []
 
-    def __exit__(self, *error: Any) -> None:
-        if error[0] is None:
-            self._flush()
-        self._writer.close()
-        self._file.__exit__(*error)
+
+@contextlib.contextmanager
+def _table(pa: Any, path: Path, schema: Any) -> Iterator[_Table]:
+    """Opens a table that appears when all went well."""
+    with whole_file(path) as stream, pa.parquet.ParquetWriter(stream, schema) as writer:
+        yield _Table(pa, writer, schema)
 
 
 def _queries(pa: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from obverse.files import parquet, whole_file, write_json_lines
+from obverse.files import parquet, unicode_alone, whole_file, write_json_lines
 
 
 def write_table(
@@ -33,7 +33,7 @@ def _write_delimited(
 ) -> int:
     """CSV is quoted where it must be; in TSV, tabs and line ends inside texts become blanks."""
     count = 0
-    with whole_file(path) as stream:
+    with unicode_alone(path), whole_file(path) as stream:
         stream.write((delimiter.join(columns) + "\n").encode())
         for row in rows:
             count += 1
@@ -45,7 +45,7 @@ def _write_delimited(
                 buffer = io.StringIO()
                 csv.writer(buffer, lineterminator="\n").writerow(fields)
                 line = buffer.getvalue()
-            stream.write(line.encode("utf-8", "surrogatepass"))
+            stream.write(line.encode())
     return count
 
 
@@ -55,7 +55,11 @@ def _write_parquet(
     pa = parquet()
     schema = pa.schema([(column, pa.string()) for column in columns])
     count = 0
-    with whole_file(path) as stream, pa.parquet.ParquetWriter(stream, schema) as writer:
+    with (
+        unicode_alone(path),
+        whole_file(path) as stream,
+        pa.parquet.ParquetWriter(stream, schema) as writer,
+    ):
         for batch in _batches(rows, 5_000):
             count += len(batch)
             writer.write_table(pa.Table.from_pylist(batch, schema=schema))
