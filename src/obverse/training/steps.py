@@ -20,7 +20,7 @@ from obverse.training.averaging import Averages
 from obverse.training.board import Board
 from obverse.training.checkpoints import write_state
 from obverse.training.collator import Step
-from obverse.training.gradient import Processes, step_gradient, summed
+from obverse.training.gradient import Processes, is_sharded, step_gradient, summed
 from obverse.training.loss import Losses, objective
 from obverse.training.packed import packed_encoder
 from obverse.training.processes import processes
@@ -263,7 +263,7 @@ class StepLoss:
     def __init__(self, run: Run, who: Processes) -> None:
         self.run, self.who = run, who
         if run.forward.precision == "fp32" and not run.settings.gradient_checkpointing:
-            run.forward.packed = packed_encoder(run.learner)
+            run.forward.packed = None if is_sharded(run.learner) else packed_encoder(run.learner)
 
     def __call__(self, step: Step, scale: Any = None) -> tuple[Tensor, Losses]:
         """Adds the step's gradient to the weights; returns the loss and its terms."""
