@@ -3,8 +3,8 @@
 The texts of a micro-batch lie behind one another in one matrix of tokens; only attention looks at them text by text.
 The backward pass is written out. It adds each weight's gradient to ``.grad`` at once, where autograd would fill a
 matrix of the size of the weights for every micro-batch (47 MB for a vocabulary of 30,522 words). It keeps what is dear
-to compute (the projections) and computes again what is cheap (layer norms, GELU): 92 KB for a token of
-all-MiniLM-L6-v2, of about 160.
+to compute (the projections) and computes again what is cheap (layer norms, GELU): by count 92 KB for a token of
+all-MiniLM-L6-v2, where the library keeps about 157.
 
 The arithmetic is that of :class:`transformers.BertModel` with mean or first-token pooling; for all other encoders
 :func:`packed_encoder` has no answer and they run as they are.
