@@ -19,6 +19,7 @@ from obverse.records import Doc, Label, Topic, View
 from obverse.training.explain import as_lines, explain_batch, explained
 from obverse.training.relations import Relation
 from obverse.training.run import precision_for
+from obverse.training.settings import settings_from
 from obverse.training.trainer import Trained, train
 
 QUICK: dict[str, Any] = {
@@ -330,3 +331,12 @@ def test_shares_and_weights_are_settings_that_are_logged_and_stored(
     assert settings["plain_share"] == "1.0:0.0" and settings["source_weights"] == {
         "mine": "0.0:1.0"
     }
+
+
+def test_queries_alone_are_kept_close_unless_another_weight_is_given() -> None:
+    def weight(**given: object) -> float:
+        return settings_from({"keep_close": None, **given}).terms.keep_close
+
+    assert weight(freeze_docs=True) == 10
+    assert weight(freeze_docs=False) == 0
+    assert weight(freeze_docs=True, keep_close=0.0) == 0

@@ -85,8 +85,9 @@ def train_command(
         int, typer.Option(help="Embeddings and this many first layers do not learn.")
     ] = 0,
     keep_close: Annotated[
-        float, typer.Option(help="Weight of staying near the base: plain queries, documents.")
-    ] = 0.0,
+        float | None,
+        typer.Option(help="Weight of staying near the base. [10 with --freeze-docs, else 0]"),
+    ] = None,
     contrast_instructions: Annotated[
         float, typer.Option(help="Weight: documents against the topic's other views.")
     ] = 0.0,

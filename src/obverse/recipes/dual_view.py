@@ -21,6 +21,7 @@ SMALL = {
     "instruction_negatives": 3,
     "max_tokens": 128,
     "freeze_docs": True,
+    "keep_close": 0.0,
     "pool_negatives": 600,
 }
 """What every recipe trains with at small scale: the query side alone, so that a cell takes about a minute."""

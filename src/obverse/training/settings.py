@@ -129,6 +129,11 @@ class Settings:
         return row | of_loss | {"matryoshka": list(self.terms.matryoshka)}
 
 
+KEEP_CLOSE_OF_QUERIES = 10.0
+"""The default where the query side alone is trained: it held plain search at nearly the whole gain, by the retention
+recipe (docs/results/recipes/retention.md). Where documents are trained too, nobody has measured it."""
+
+
 def settings_from(given: Mapping[str, Any]) -> Settings:
     """Returns the settings among a function's parameters, checked.
 
@@ -136,6 +141,8 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
         SettingError: If one makes no sense.
     """
     of_loss = {f.name: given[f.name] for f in fields(Terms) if f.name in given}
+    if "keep_close" in of_loss and of_loss["keep_close"] is None:
+        of_loss["keep_close"] = KEEP_CLOSE_OF_QUERIES if given.get("freeze_docs") else 0.0
     if "matryoshka" in of_loss:
         of_loss["matryoshka"] = tuple(of_loss["matryoshka"] or ())
     others = {f.name: given[f.name] for f in fields(Settings) if f.name in given}

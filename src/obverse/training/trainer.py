@@ -64,7 +64,7 @@ def train(
     max_tokens: int = 128,
     freeze_docs: bool = False,
     freeze_layers: int = 0,
-    keep_close: float = 0.0,
+    keep_close: float | None = None,
     contrast_instructions: float = 0.0,
     contrast_queries: float = 0.0,
     margin_weight: float = 0.0,
@@ -129,7 +129,8 @@ def train(
         max_tokens: The limit of an input, special tokens included.
         freeze_docs: Train the query side alone against the base's document vectors: existing indexes stay valid.
         freeze_layers: The embeddings and this many first layers do not learn.
-        keep_close: Weight of the distance of plain queries and documents to the frozen base.
+        keep_close: Weight of the distance of plain queries and documents to the frozen base; by default 10 with
+            ``freeze_docs``, else 0.
         contrast_instructions: Weight of documents against the topic's other views.
         contrast_queries: Weight of documents against other topics' queries.
         margin_weight: Weight of the margin on documents that swap between views.
