@@ -67,7 +67,7 @@ def top_docs(
     shards: list[Shard] = [docs] if isinstance(docs, np.ndarray) else list(docs)
     if depth < 1:
         raise SettingError(f"the depth is {depth}", fix="Keep at least one document per query")
-    _check_finite(queries, "a query")
+    check_finite(queries, "a query")
     step = block or max(1_024, _BLOCK_CELLS // max(1, len(queries)))
     step = max(1, min(step, sum(map(len, shards))))
     best = _Best(len(queries), depth, places)
@@ -79,7 +79,7 @@ def top_docs(
                 fix="Encode both with the same model",
             )
         if not np.isfinite(np.vdot(part, part)):
-            _check_finite(part, "a document", first=start)
+            check_finite(part, "a document", first=start)
         scores = buffer[: len(queries) * len(part)].reshape(len(queries), len(part))
         np.matmul(queries, part.T, out=scores)
         best.add(scores, start)
@@ -95,7 +95,8 @@ def _blocks(shards: Iterable[Shard], step: int) -> Iterator[tuple[int, Vectors]]
         first += len(shard)
 
 
-def _check_finite(vectors: Vectors, what: str, first: int = 0) -> None:
+def check_finite(vectors: Vectors, what: str, first: int = 0) -> None:
+    """Raises InputError if a vector holds NaN or infinity; ``first`` is the number of the first row."""
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():
         raise InputError(

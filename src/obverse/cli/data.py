@@ -113,6 +113,10 @@ def mine_command(
     memory_mb: Annotated[
         int, typer.Option(help="Dense: how much the search may hold at once, in MB.")
     ] = 1_000,
+    index: Annotated[
+        str,
+        typer.Option(help="own; faiss (dense); tantivy (BM25, on disk); or tantivy+faiss."),
+    ] = "own",
     cache: Annotated[
         str | None,
         typer.Option(help="Where indexes and vectors are kept between runs, by content."),
@@ -139,6 +143,7 @@ def mine_command(
         "b": b,
         "encoder": encoder,
         "memory_mb": memory_mb,
+        "index": index,
         "cache": cache,
         "seed": seed,
     }

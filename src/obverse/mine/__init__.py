@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from obverse.models import Encoder
 
 METHODS = ("bm25", "dense")
+INDEXES = {"faiss": "dense", "tantivy": "bm25"}
+"""Optional indexes and what they search."""
 _BATCH = 256
 
 
@@ -85,6 +87,7 @@ def mine(
     b: float = 0.4,
     encoder: Encoder | str | None = None,
     memory_mb: int = 1_000,
+    index: str = "own",
     cache: str | os.PathLike[str] | None = None,
     seed: int = 0,
     drops: Drops | None = None,
@@ -112,6 +115,7 @@ def mine(
         b: BM25: how much long documents are held back, in [0, 1].
         encoder: For dense mining: an encoder, or the name of one.
         memory_mb: How much dense search may hold at once, in MB.
+        index: ``own``; ``faiss`` for dense; ``tantivy`` for BM25, on disk; or ``tantivy+faiss``.
         cache: Where indexes and vectors are kept between runs, by content; None keeps none.
         seed: For ``pick="random"``; the draw depends on the seed and the topic alone.
         drops: Notes candidates passed over because their text is a labelled document's.
@@ -130,29 +134,44 @@ def mine(
     methods = by.split("+")
     if not set(methods) <= set(METHODS):
         raise SettingError(f"cannot mine by {by!r}", fix="Use bm25, dense or bm25+dense")
+    asked = _indexes(index, methods)
     if k1 < 0 or not 0 <= b <= 1:
         raise SettingError(f"k1 is {k1} and b is {b}", fix="Give k1 of 0 or more and b from 0 to 1")
     kept = _kept(cache)
     indexes = [
-        _bm25(docs, language, stopwords, k1, b, kept)
+        _bm25(docs, language, stopwords, k1, b, kept, "tantivy" in asked)
         if method == "bm25"
-        else _dense(docs, encoder, memory_mb, kept)
+        else _dense(docs, encoder, memory_mb, kept, "faiss" in asked)
         for method in methods
     ]
     miner = _Miner(docs, window, take, pick, seed, Drops() if drops is None else drops)
     rest = iter(topics)
     while batch := list(islice(rest, _BATCH)):
         queries = [topic.query for topic in batch]
-        found = [list(index.search_all(queries, last_rank)) for index in indexes]
+        found = [list(each.search_all(queries, last_rank)) for each in indexes]
         for number, topic in enumerate(batch):
             ranked = [
-                miner.allowed(topic, index, hits[number])
-                for index, hits in zip(indexes, found, strict=True)
+                miner.allowed(topic, each, hits[number])
+                for each, hits in zip(indexes, found, strict=True)
             ]
             chosen = miner.choose(topic, ranked)
             origin = {"mined_by": by, "mined": len(chosen)}
             yield with_negatives(topic, [docs[at] for at in chosen], origin)
     say(f"mine: {miner.starved}")
+
+
+def _indexes(index: str, methods: Sequence[str]) -> set[str]:
+    """Returns the optional indexes that were asked for."""
+    names = set(index.split("+")) - {"own"}
+    if not names <= set(INDEXES):
+        raise SettingError(f"--index {index!r}", fix="Use own, faiss, tantivy or tantivy+faiss")
+    for name in sorted(names):
+        if INDEXES[name] not in methods:
+            raise SettingError(
+                f"--index {name} searches {INDEXES[name]}, and --by is {'+'.join(methods)}",
+                fix=f"Give --by {INDEXES[name]}, or leave out --index",
+            )
+    return names
 
 
 def _kept(cache: str | os.PathLike[str] | None) -> Kept | None:
@@ -162,22 +181,34 @@ def _kept(cache: str | os.PathLike[str] | None) -> Kept | None:
 
 
 def _bm25(
-    docs: Sequence[Doc], language: str, stopwords: str, k1: float, b: float, kept: Kept | None
+    docs: Sequence[Doc],
+    language: str,
+    stopwords: str,
+    k1: float,
+    b: float,
+    kept: Kept | None,
+    tantivy: bool,
 ) -> Index:
     from obverse.mine.bm25 import BM25Index
+    from obverse.mine.tantivy_index import TantivyIndex
     from obverse.mine.tokens import Tokeniser
 
-    return BM25Index(docs, Tokeniser(language, stopwords), k1=k1, b=b, kept=kept)
+    kind = TantivyIndex if tantivy else BM25Index
+    return kind(docs, Tokeniser(language, stopwords), k1=k1, b=b, kept=kept)
 
 
 def _dense(
-    docs: Sequence[Doc], encoder: Encoder | str | None, memory_mb: int, kept: Kept | None
+    docs: Sequence[Doc],
+    encoder: Encoder | str | None,
+    memory_mb: int,
+    kept: Kept | None,
+    faiss: bool,
 ) -> Index:
     from obverse.mine.dense import DenseIndex
     from obverse.models import PACKAGED, load_encoder
 
     loaded = load_encoder(encoder or PACKAGED) if not hasattr(encoder, "queries") else encoder
-    return DenseIndex(docs, loaded, memory_mb=memory_mb, kept=kept)  # type: ignore[arg-type]
+    return DenseIndex(docs, loaded, memory_mb=memory_mb, kept=kept, faiss=faiss)  # type: ignore[arg-type]
 
 
 @dataclass(slots=True)

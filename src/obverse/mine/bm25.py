@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,34 @@ from obverse.search import tie_places
 
 Hits = list[tuple[int, float]]
 """``(document number, score)``, the best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """BM25 of one document by a corpus's statistics.
+
+    Attributes:
+        size: Documents in the corpus.
+        mean_length: Their mean length in words.
+        k1: How soon repeated words stop counting.
+        b: How much long documents are held back.
+    """
+
+    size: int
+    mean_length: float
+    k1: float
+    b: float
+
+    def score(self, asked: Counter[str], words: Sequence[str], holders: Mapping[str, int]) -> float:
+        """Returns the score of a document of these words; ``holders``: how many documents hold a word."""
+        counts, total = Counter(words), 0.0
+        long = 1 - self.b + self.b * len(words) / max(self.mean_length, 1e-9)
+        for word, times in asked.items():
+            rarity = math.log(1 + (self.size - holders[word] + 0.5) / (holders[word] + 0.5))
+            often = counts[word]
+            total += times * rarity * often / (often + self.k1 * long) if often else 0.0
+        return total
+
 
 _PARTS = ("weights", "numbers", "starts", "lengths", "words")
 
@@ -61,7 +90,8 @@ class BM25Index:
         self._vocabulary = {
             word: number for number, word in enumerate(words.tobytes().decode().split("\n"))
         }
-        self._mean_length = float(lengths.mean()) if self._size else 0.0
+        mean = float(lengths.mean()) if self._size else 0.0
+        self._formula = Formula(self._size, mean, k1, b)
 
     def _load(self, docs: Sequence[Doc], kept: Kept) -> dict[str, NDArray[Any]]:
         settings = f"bm25-1/{self._words.name}/{self._k1}/{self._b}/{docs_digest(docs)}"
@@ -126,18 +156,15 @@ class BM25Index:
     def scores(self, query: str, docs: Sequence[Doc]) -> list[float]:
         """Returns the scores of documents that need not be in the corpus, by the corpus's statistics."""
         asked = Counter(word for word in self._words(query) if word in self._vocabulary)
-        return [self._score(asked, self._words(f"{doc.title} {doc.text}")) for doc in docs]
+        holders = {word: self._holders(word) for word in asked}
+        return [
+            self._formula.score(asked, self._words(f"{doc.title} {doc.text}"), holders)
+            for doc in docs
+        ]
 
-    def _score(self, asked: Counter[str], words: list[str]) -> float:
-        counts, total = Counter(words), 0.0
-        long = 1 - self._b + self._b * len(words) / max(self._mean_length, 1e-9)
-        for word, times in asked.items():
-            token = self._vocabulary[word]
-            holders = int(self._starts[token + 1] - self._starts[token])
-            rarity = math.log(1 + (self._size - holders + 0.5) / (holders + 0.5))
-            often = counts[word]
-            total += times * rarity * often / (often + self._k1 * long) if often else 0.0
-        return total
+    def _holders(self, word: str) -> int:
+        token = self._vocabulary[word]
+        return int(self._starts[token + 1] - self._starts[token])
 
 
 def _bm25s() -> Any:

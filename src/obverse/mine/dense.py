@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from obverse.log import progress
+from obverse.mine.faiss_index import FaissFlat, require_faiss
 from obverse.mine.kept import Kept, docs_digest
 from obverse.onnx_model import OnnxModel
 from obverse.records import Doc
@@ -29,6 +30,7 @@ class DenseIndex:
         encoder: Encodes both sides, with its own template.
         memory_mb: How much the search may hold at once, vectors of a block and their scores, in MB.
         kept: Where document vectors are kept between runs, by content.
+        faiss: Search by FAISS, which holds all vectors in memory.
     """
 
     def __init__(
@@ -38,12 +40,16 @@ class DenseIndex:
         *,
         memory_mb: int = 1_000,
         kept: Kept | None = None,
+        faiss: bool = False,
     ) -> None:
+        if faiss:
+            require_faiss()  # said before the documents are encoded
         self._docs, self._encoder, self._memory_mb = docs, encoder, memory_mb
         self._places = tie_places([doc.doc_id for doc in docs])
         self._vectors = (kept or Kept(None)).array(
             "vectors", self._key, lambda path: self._encode(path)
         )
+        self._flat = FaissFlat(self._vectors, self._places, memory_mb) if faiss else None
 
     @property
     def _key(self) -> str:
@@ -67,6 +73,10 @@ class DenseIndex:
     def search_all(self, queries: Sequence[str], depth: int) -> Iterator[list[tuple[int, float]]]:
         """Yields the hits of each query."""
         encoded = self._encoder.queries([(query, "") for query in queries])
+        if self._flat is not None:
+            for rows, values in self._flat.search(encoded, depth):
+                yield list(zip(rows.tolist(), values.tolist(), strict=True))
+            return
         width = encoded.shape[1]
         cells = self._memory_mb * 250_000  # float32 values in so many MB
         block = max(1, cells // (width + 2 * len(queries)))

@@ -18,7 +18,7 @@ from obverse.records import Doc
 
 
 class Kept:
-    """A folder of arrays by content; None keeps nothing beyond the process.
+    """A folder of arrays and indexes by content; None keeps nothing beyond the process.
 
     Args:
         folder: The folder, made when first needed.
@@ -53,6 +53,28 @@ class Kept:
                 raise
         array: NDArray[Any] = np.load(path, mmap_mode="r")
         return array
+
+    def folder_of(self, name: str, key: str, make: Callable[[Path], None]) -> Path:
+        """Returns the folder under a key; makes it where it is not there yet.
+
+        Args:
+            make: Fills an empty folder.
+        """
+        path = self.folder / f"{name}-{key[:32]}"
+        if path.is_dir():
+            self.found.append(path)
+            return path
+        self.folder.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(dir=self.folder, suffix=".part"))
+        try:
+            make(part)
+            part.rename(path)
+        except OSError:
+            if not path.is_dir():  # where it is, another process was faster
+                raise
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+        return path
 
 
 def docs_digest(docs: Sequence[Doc]) -> str:

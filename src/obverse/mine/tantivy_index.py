@@ -1,0 +1,132 @@
+"""BM25 over a large corpus: Tantivy's index on disk finds the candidates, our formula ranks them.
+
+Tantivy fixes its own k1 and b and rounds document lengths, so that its order is close to ours, not the same. Twice as
+many documents as are asked for, and 100 more, are taken and scored as :class:`obverse.mine.bm25.BM25Index` scores them.
+Tantivy: https://github.com/quickwit-oss/tantivy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from obverse.errors import MissingExtra
+from obverse.mine.bm25 import Formula, Hits
+from obverse.mine.kept import Kept, docs_digest
+from obverse.mine.ranking import best
+from obverse.mine.tokens import Tokeniser
+from obverse.records import Doc
+from obverse.search import tie_places
+
+_FIELD, _NUMBER, _TOTAL = "words", "number", "obverse-words"
+_HEAP = 200_000_000
+_WIDER, _MORE = 2, 100
+
+
+class TantivyIndex:
+    """A corpus that answers queries by BM25 from an index on disk.
+
+    Args:
+        docs: The documents; a hit names one by its number here.
+        tokeniser: Makes words of texts.
+        k1: How soon repeated words stop counting.
+        b: How much long documents are held back, in [0, 1].
+        kept: Where the index is kept between runs, by content.
+
+    Raises:
+        MissingExtra: If Tantivy is not installed.
+    """
+
+    def __init__(
+        self,
+        docs: Sequence[Doc],
+        tokeniser: Tokeniser | None = None,
+        *,
+        k1: float = 0.9,
+        b: float = 0.4,
+        kept: Kept | None = None,
+    ) -> None:
+        self._tantivy = require_tantivy()
+        self._docs, self._words = docs, tokeniser or Tokeniser()
+        self._ties = tie_places([doc.doc_id for doc in docs])
+        self._kept = kept or Kept(None)  # its folder goes when it does
+        settings = f"tantivy-1/{self._tantivy.__version__}/{self._words.name}/{docs_digest(docs)}"
+        key = hashlib.sha256(settings.encode()).hexdigest()
+        folder = self._kept.folder_of("tantivy", key, self._build)
+        index = self._tantivy.Index.open(str(folder))
+        self._schema, self._searcher = index.schema, index.searcher()
+        total = int((folder / _TOTAL).read_text())
+        self._formula = Formula(len(docs), total / max(len(docs), 1), k1, b)
+
+    def _build(self, folder: Path) -> None:
+        schema = self._tantivy.SchemaBuilder()
+        schema.add_text_field(_FIELD, tokenizer_name="whitespace", index_option="freq")
+        schema.add_unsigned_field(_NUMBER, fast=True)
+        index = self._tantivy.Index(schema.build(), path=str(folder))
+        # One thread and the order of ties: of equals Tantivy finds those first that were added first.
+        writer, total = index.writer(_HEAP, 1), 0
+        for number in np.argsort(self._ties).tolist():
+            words = self._words_of(self._docs[number])
+            total += len(words)
+            made = self._tantivy.Document()
+            made.add_text(_FIELD, " ".join(words))
+            made.add_unsigned(_NUMBER, number)
+            writer.add_document(made)
+        writer.commit()
+        writer.wait_merging_threads()
+        (folder / _TOTAL).write_text(str(total))
+
+    def _words_of(self, doc: Doc) -> list[str]:
+        return self._words(f"{doc.title} {doc.text}")
+
+    def search(self, query: str, depth: int) -> Hits:
+        """Returns the ``depth`` best documents with a score above 0."""
+        asked = Counter(self._words(query))
+        if not asked:
+            return []
+        found = self._searcher.search(self._query(asked), limit=_WIDER * depth + _MORE, count=False)
+        places = [place for _, place in found.hits]
+        numbers = self._searcher.fast_field_values(_NUMBER, places) if places else []
+        scores = np.array(self._scores(asked, [self._docs[at] for at in numbers]), dtype=np.float32)
+        ranked = best(scores, depth, self._ties[np.array(numbers, dtype=np.int64)], floor=0.0)
+        return [(numbers[at], float(scores[at])) for at in ranked.tolist()]
+
+    def _query(self, asked: Counter[str]) -> Any:
+        """Returns a query of terms: no parser sees the words."""
+        query, occur = self._tantivy.Query, self._tantivy.Occur
+        terms = [
+            (
+                occur.Should,
+                query.boost_query(query.term_query(self._schema, _FIELD, word, "freq"), times),
+            )
+            for word, times in sorted(asked.items())
+        ]
+        return query.boolean_query(terms)
+
+    def search_all(self, queries: Sequence[str], depth: int) -> Iterator[Hits]:
+        """Yields the hits of each query."""
+        for query in queries:
+            yield self.search(query, depth)
+
+    def scores(self, query: str, docs: Sequence[Doc]) -> list[float]:
+        """Returns the scores of documents that need not be in the corpus, by the corpus's statistics."""
+        return self._scores(Counter(self._words(query)), docs)
+
+    def _scores(self, asked: Counter[str], docs: Sequence[Doc]) -> list[float]:
+        holders = {word: self._searcher.doc_freq(_FIELD, word) for word in asked}
+        known = Counter({word: times for word, times in asked.items() if holders[word]})
+        return [self._formula.score(known, self._words_of(doc), holders) for doc in docs]
+
+
+def require_tantivy() -> Any:
+    """Returns the module, or raises :class:`MissingExtra`."""
+    try:
+        import tantivy
+    except ImportError:
+        raise MissingExtra("tantivy", "tantivy", "--index tantivy") from None
+    return tantivy
