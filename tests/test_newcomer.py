@@ -63,3 +63,68 @@ def test_a_wrong_flag_is_one_line(tmp_path: Path) -> None:
         assert done.returncode == 2 and not done.stdout
         (line,) = done.stderr.splitlines()
         assert line.startswith("obverse: ") and message in line and "--help" in line
+
+
+def test_no_stage_writes_over_its_input(tmp_path: Path) -> None:
+    topics = _topics(tmp_path / "t.jsonl", 3)
+    before, place = topics.read_bytes(), str(topics)
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"_id": "x", "title": "a title", "text": "a text"}\n')
+    for words in (
+        ["read", place],
+        ["mine", place, "--corpus", str(corpus), "--take", "1"],
+        ["mix", place],
+        ["cut", place, "--kinds", "plain"],
+        ["filter", place, "--by", "unique"],
+        ["checkable", place, "--add"],
+    ):
+        done = _obverse(*words, "--out", f"{tmp_path}/./t.jsonl")
+        assert done.returncode == 2, (words, done.stderr)
+        assert "over its own input" in done.stderr and "Traceback" not in done.stderr, words
+        assert topics.read_bytes() == before
+
+
+def test_a_folder_as_output_is_one_line(tmp_path: Path) -> None:
+    topics = _topics(tmp_path / "t.jsonl", 2)
+    done = _obverse("read", str(topics), "--out", str(tmp_path))
+    assert done.returncode == 2 and "is a folder" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_card_of_data_that_name_themselves_as_input(tmp_path: Path) -> None:
+    topics = _topics(tmp_path / "t.jsonl", 2)
+    made = {"command": "mine", "inputs": {str(topics): "0"}, "parameters": {}}
+    Path(f"{topics}.made.json").write_text(json.dumps(made))
+    done = _obverse("card", str(topics), "--license", "mit")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_report_shows_documents_that_the_corpus_lacks(tmp_path: Path) -> None:
+    bench = tmp_path / "bench"
+    bench.mkdir()
+    rows = []
+    for name in "ab":
+        docs = [{"doc_id": f"{name}{n}", "text": f"bike {name} {n}"} for n in (1, 2)]
+        labels = {f"{name}1": "positive", f"{name}2": "instruction_negative"}
+        other = {f"{name}2": "positive", f"{name}1": "instruction_negative"}
+        views = [
+            {"instruction": "the first", "labels": labels},
+            {"instruction": "the second", "labels": other},
+        ]
+        rows.append({"topic_id": name, "query": f"bike {name}", "docs": docs, "views": views})
+    (bench / "topics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (bench / "corpus.jsonl").write_text('{"_id": "z", "text": "something else"}\n')
+    for name in ("one", "two"):
+        done = _obverse("evaluate", "bm25", "--on", str(bench), "--out", str(tmp_path / name))
+        assert done.returncode == 0, done.stderr
+    page = tmp_path / "page.html"
+    done = _obverse(
+        "report",
+        *(f"{name}={tmp_path / name}" for name in ("one", "two")),
+        "--on",
+        str(bench),
+        "--out",
+        str(page),
+    )
+    assert done.returncode == 0, done.stderr
+    assert page.is_file()

@@ -10,8 +10,10 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from obverse.errors import SettingError
 from obverse.files import made_file, read_topics, write_json_lines, write_topics
 from obverse.log import progress, say
 from obverse.records import Topic, View
@@ -68,6 +70,23 @@ class Ran:
     drops: Drops
 
 
+def refuse_own_input(
+    out: str | os.PathLike[str], *inputs: str | os.PathLike[str] | Iterable[Any]
+) -> None:
+    """Stops a stage that would write over what it reads.
+
+    Raises:
+        SettingError: If ``out`` is one of the files that are read.
+    """
+    files = [Path(source) for source in inputs if isinstance(source, str | os.PathLike)]
+    if any(file.exists() and file.resolve() == Path(out).resolve() for file in files):
+        raise SettingError(
+            "would be written over its own input",
+            where=os.fspath(out),
+            fix="Give another name with --out",
+        )
+
+
 def run_stage(
     name: str,
     stage: Stage,
@@ -77,6 +96,7 @@ def run_stage(
     parameters: Mapping[str, Any] | None = None,
 ) -> Ran:
     """Runs a stage from a topics file, or from topics, to a file, and writes the files beside it."""
+    refuse_own_input(out, source)
     drops, came, left = Drops(), Counts(), Counts()
     if isinstance(source, str | os.PathLike):
         topics: Iterable[Topic] = read_topics(source)

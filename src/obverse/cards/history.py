@@ -109,10 +109,15 @@ def history(*files: Path) -> History:
 
 
 def _follow(
-    file: Path, read: str | None, steps: dict[str, Step], origins: dict[Path, None]
+    file: Path,
+    read: str | None,
+    steps: dict[str, Step],
+    origins: dict[Path, None],
+    under_way: tuple[str, ...] = (),
 ) -> None:
+    # A file that was made of itself, or of what was made of it, is followed once.
     made_file = Path(f"{file}.made.json")
-    if str(file) in steps:
+    if str(file) in steps or str(file) in under_way:
         return
     if not made_file.is_file():
         if file.is_file():
@@ -123,7 +128,7 @@ def _follow(
         raise InputError("is no JSON object", where=str(made_file), fix="Make the file again")
     inputs = made.get("inputs")
     for name, then in (inputs if isinstance(inputs, dict) else {}).items():
-        _follow(_found(name, file), str(then), steps, origins)
+        _follow(_found(name, file), str(then), steps, origins, (*under_way, str(file)))
     changed = read is not None and file.is_file() and digest(file) != read
     steps[str(file)] = Step(file.name, made, changed)
 

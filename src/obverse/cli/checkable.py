@@ -37,9 +37,10 @@ def checkable_command(
         return
     from obverse.files import read_topics, write_topics
     from obverse.read.corpus import read_documents
-    from obverse.stages import Counts, Drops, finish_stage
+    from obverse.stages import Counts, Drops, finish_stage, refuse_own_input
     from obverse.synthesis.checkable_topics import checkable_topics
 
+    refuse_own_input(out, source)
     docs = read_documents(source)
     held_out = {
         doc_id

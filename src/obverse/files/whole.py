@@ -26,6 +26,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    if target.is_dir():
+        raise InputError("is a folder", where=os.fspath(path), fix="Name a file with --out")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(

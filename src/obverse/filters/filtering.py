@@ -15,7 +15,7 @@ from obverse.filters.similarity_gain import gain_summary
 from obverse.filters.yields import Yields
 from obverse.log import say
 from obverse.records import Topic
-from obverse.stages import Counts, Drops, Stage, finish_stage
+from obverse.stages import Counts, Drops, Stage, finish_stage, refuse_own_input
 
 
 def filter_named(name: str, settings: Mapping[str, Any] | None = None) -> Stage:
@@ -110,6 +110,7 @@ def filter_file(
     """
     if not by:
         raise SettingError("no filter is named", fix=f"Give --by: {', '.join(FILTERS)}")
+    refuse_own_input(out, source)
     drops, yields, came, left = Drops(), Yields(), Counts(), Counts()
     gains: list[float] = []
     filtered = filter_topics(came.watch(read_topics(source)), by, drops, yields=yields, **settings)

@@ -12,7 +12,7 @@ from obverse.ledger.counting import Ledger, ledger
 from obverse.mix.replacing import append, replace
 from obverse.mix.shares import mix
 from obverse.records import Topic
-from obverse.stages import Drops, finish_stage
+from obverse.stages import Drops, finish_stage, refuse_own_input
 
 Path = str | os.PathLike[str]
 
@@ -122,6 +122,7 @@ def _finish(
     tokens: str = "words",
     **facts: Any,
 ) -> Ledger:
+    refuse_own_input(out, *found)
     book = ledger(topics, tokens=tokens)
     write_topics(out, topics)
     came = ", ".join(f"{len(rows):,} topics from {source}" for source, rows in found.items())

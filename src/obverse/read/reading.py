@@ -16,7 +16,7 @@ from obverse.read.faults import Findings
 from obverse.read.formats import guess
 from obverse.read.rows import column_map
 from obverse.records import Topic
-from obverse.stages import Counts, finish_stage
+from obverse.stages import Counts, finish_stage, refuse_own_input
 
 
 def read_file(
@@ -36,6 +36,7 @@ def read_file(
         map: Columns by name, ``query=q,clicked=pos``.
         **options: What the format's reader takes.
     """
+    refuse_own_input(out, source)
     findings, left = Findings(file=os.fspath(source)), Counts()
     if _is_corpus(source, format, map):
         return _read_documents(source, out, map)

@@ -65,15 +65,16 @@ def page_data(
                 fix="Evaluate the model on a folder with topics.jsonl, or use obverse compare",
             )
     runs = {name: read_run(Path(folder) / "views.run.tsv").run for name, folder in folders.items()}
-    topics = list(read_topics(in_folder(on, "topics.jsonl")))[:shown]
-    corpus = read_corpus(in_folder(on, "corpus.jsonl"))
+    topics = list(read_topics(in_folder(on, "topics.jsonl")))
+    labelled = {doc.doc_id: doc for topic in topics for doc in topic.docs}
+    corpus = {**labelled, **read_corpus(in_folder(on, "corpus.jsonl"))}
     first, *_, last = results.values()
     return PageData(
         models=[ModelScores(name, _scores(result)) for name, result in results.items()],
         differences=_differences(first, last, seed),
         loss=_loss(Path(model)) if model is not None else (),
         gains=_gains(Path(filtered)) if filtered is not None else None,
-        topics=[_panel(topic, runs, corpus) for topic in topics],
+        topics=[_panel(topic, runs, corpus) for topic in topics[:shown]],
         **({"facts": facts(last)} | more),
     )
 
