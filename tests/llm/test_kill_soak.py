@@ -70,9 +70,13 @@ class Runs:
         self.process.communicate()
 
 
-def wait_for_requests(log: Path, more_than: int) -> None:
-    for _ in range(2_000):
-        if log.exists() and log.stat().st_size > more_than:
+def count_of(log: Path) -> int:
+    return log.read_bytes().count(b"\n") if log.exists() else 0
+
+
+def wait_for_requests(log: Path, count: int) -> None:
+    for _ in range(4_000):
+        if count_of(log) >= count:
             return
         time.sleep(0.005)
     raise AssertionError("no request came")
@@ -83,15 +87,22 @@ def cut_tail(run: Path, draw: random.Random) -> None:
     os.truncate(newest, max(0, newest.stat().st_size - draw.randrange(60)))
 
 
+@pytest.fixture
+def runs(tmp_path: Path, url: str) -> Iterator[Runs]:
+    runs = Runs(url, tmp_path / "run")
+    yield runs
+    runs.close()
+
+
 @pytest.mark.slow
-def test_kill_soak(tmp_path: Path, url: str) -> None:
+def test_kill_soak(tmp_path: Path, runs: Runs) -> None:
     draw, run, log = random.Random(7), tmp_path / "run", tmp_path / "requests.log"
-    runs, possibly_twice, kept = Runs(url, run), 0, set[str]()
+    possibly_twice, kept = 0, set[str]()
     for _ in range(KILLS):
-        size = log.stat().st_size if log.exists() else 0
+        asked_before = count_of(log)
         child = runs.begin()
-        wait_for_requests(log, size)
-        time.sleep(draw.uniform(0.0, 0.6))
+        # By requests, not by time: a slow or a fast machine kills as far from the end.
+        wait_for_requests(log, asked_before + draw.randint(1, 2 * TOPICS // KILLS - 2 * IN_FLIGHT))
         runs.kill(child)
         cut_tail(run, draw)
         with Journal(run) as journal:
@@ -113,7 +124,6 @@ def test_kill_soak(tmp_path: Path, url: str) -> None:
     size = log.stat().st_size
     runs.begin()
     assert runs.end() == f"{TOPICS} 0"
-    runs.close()
     assert log.stat().st_size == size, "a full journal asked again"
     print(
         f"{sum(asked.values())} requests, {len(kept)} replies kept over {KILLS} kills, {again} re-sent"
