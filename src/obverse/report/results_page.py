@@ -66,15 +66,15 @@ def page_data(
             )
     runs = {name: read_run(Path(folder) / "views.run.tsv").run for name, folder in folders.items()}
     topics = list(read_topics(in_folder(on, "topics.jsonl")))
-    labelled = {doc.doc_id: doc for topic in topics for doc in topic.docs}
-    corpus = {**labelled, **read_corpus(in_folder(on, "corpus.jsonl"))}
+    docs = dict(read_corpus(in_folder(on, "corpus.jsonl")))
+    docs |= {doc.doc_id: doc for topic in topics for doc in topic.docs}
     first, *_, last = results.values()
     return PageData(
         models=[ModelScores(name, _scores(result)) for name, result in results.items()],
         differences=_differences(first, last, seed),
         loss=_loss(Path(model)) if model is not None else (),
         gains=_gains(Path(filtered)) if filtered is not None else None,
-        topics=[_panel(topic, runs, corpus) for topic in topics[:shown]],
+        topics=[_panel(topic, runs, docs) for topic in topics[:shown]],
         **({"facts": facts(last)} | more),
     )
 
@@ -134,8 +134,7 @@ def _gains(filtered: Path) -> Gains | None:
     return Gains(gains) if gains else None
 
 
-def _panel(topic: Topic, runs: Mapping[str, Run], corpus: Mapping[str, Doc]) -> TopicPanel:
-    docs = {**corpus, **{doc.doc_id: doc for doc in topic.docs}}
+def _panel(topic: Topic, runs: Mapping[str, Run], docs: Mapping[str, Doc]) -> TopicPanel:
     views = []
     for number, view in enumerate(topic.views):
         rankings = {}
