@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from obverse.check.languages import language
+from obverse.check.near import NEAR, Outlines
 from obverse.check.schema import RepeatedRows, SchemaWatch
 from obverse.identity import normalised, same_text_rule, text_uid
 from obverse.read.documents import full_text
 from obverse.read.faults import Example, Findings
+from obverse.read.gathering import Gathering
+from obverse.read.kept import Kept
 from obverse.records import Doc, Label, Topic, View
 
 _FILTER_WORDS = re.compile(
@@ -25,14 +30,6 @@ _COPY_WORDS = 8
 
 _NULL_WORDS = frozenset({"nan", "null", "none", "undefined", "n/a", "<na>", "nil"})
 _LONG_QUERY = 2_000
-_NEAR = 0.9
-"""Share of common words from which two texts are nearly the same."""
-
-_APART = (1 - _NEAR) / (1 + _NEAR) + 1e-9
-"""Texts that share that much differ in at most this part of all their words, counted in both."""
-
-_NEGATIVES = (Label.NEGATIVE, Label.INSTRUCTION_NEGATIVE)
-Outline = tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -63,7 +60,7 @@ class Inspection:
     _schema: SchemaWatch = field(default_factory=SchemaWatch)
     _texts: dict[int, str] = field(default_factory=dict)
     _ids: dict[str, int] = field(default_factory=dict)
-    _outlines: dict[str, Outline] = field(default_factory=dict)
+    _outlines: Outlines = field(default_factory=Outlines)
     _zeros: dict[str, tuple[str, Example]] = field(default_factory=dict)
     _languages: dict[str, Counter[str]] = field(default_factory=dict)
     _strays: dict[str, dict[str, list[Example]]] = field(default_factory=dict)
@@ -80,58 +77,116 @@ class Inspection:
         """Looks for rows that stand twice."""
         self._repeated.add(lines, raws, self.findings)
 
-    def document(self, doc_id: str, title: str, text: str, line: int, field: str, uid: int) -> None:
-        """Looks at a document's id, language, length and copies."""
-        self._id(doc_id, line, field)
-        whole = f"{title} {text}" if title else text
-        if self._ids.setdefault(doc_id, uid) != uid:
-            self.findings.note(
-                "id_with_two_texts", line, field, f"document {doc_id!r} has another text before"
-            )
-        other = self._texts.setdefault(uid, doc_id)
-        if other != doc_id:
-            self.findings.note(
-                "duplicate_document", line, field, f"{doc_id!r} has the text of {other!r}"
-            )
-        self._outlines[doc_id] = outline(whole)
-        if len(whole) < 20 and whole.strip().lower() in _NULL_WORDS:
-            self.findings.note("null_word", line, field, f"document {doc_id!r} is {whole!r}")
-        self._language("document", whole, doc_id, line, field)
-        self._tokens(whole, f"document {doc_id!r}", line, field)
-        if self.leaked_documents and uid in self.leaks:
-            self.findings.note(
-                self.leak_code, line, field, f"document {doc_id!r} is in {self.leaks[uid]}"
-            )
+    def documents(
+        self,
+        ids: Sequence[str],
+        texts: Sequence[str],
+        lines: Sequence[int],
+        fields: Sequence[str],
+        uids: Sequence[int],
+    ) -> None:
+        """Looks at the ids, languages, lengths and copies of documents."""
+        note = self.findings.note
+        for doc_id, text, line, place, uid in zip(ids, texts, lines, fields, uids, strict=True):
+            self._id(doc_id, line, place)
+            if self._ids.setdefault(doc_id, uid) != uid:
+                message = f"document {doc_id!r} has another text before"
+                note("id_with_two_texts", line, place, message)
+            other = self._texts.setdefault(uid, doc_id)
+            if other != doc_id:
+                message = f"{doc_id!r} has the text of {other!r}"
+                note("duplicate_document", line, place, message)
+            if len(text) < 20 and text.strip().lower() in _NULL_WORDS:
+                note("null_word", line, place, f"document {doc_id!r} is {text!r}")
+            self._language("document", text, doc_id, line, place)
+            self._tokens(text, doc_id, line, place)
+            if self.leaks and self.leaked_documents and uid in self.leaks:
+                message = f"document {doc_id!r} is in {self.leaks[uid]}"
+                note(self.leak_code, line, place, message)
 
     def topic(self, topic: Topic, line: int) -> None:
-        """Looks at a topic's query, candidates and views."""
-        self._queries += 1
-        self._id(topic.topic_id, line, "query_id")
-        self._language("query", topic.query, topic.topic_id, line, "query")
-        self._filter(topic.query, line, "query")
-        if topic.query.strip().lower() in _NULL_WORDS:
-            self.findings.note("null_word", line, "query", f"the query is {topic.query!r}")
-        if len(topic.query) > _LONG_QUERY:
-            self.findings.note("huge_query", line, "query", f"has {len(topic.query):,} characters")
-        found = self.leaks.get(text_uid(topic.query)) if self.leaks else None
-        if found is not None:
-            self.findings.note(self.leak_code, line, "query", f"{topic.query[:60]!r} is in {found}")
-        if topic.docs and len(topic.docs) < self.limits.min_candidates:
-            self.findings.note(
-                "too_few_candidates",
-                line,
-                None,
-                f"topic {topic.topic_id!r} has {len(topic.docs)}, asked for {self.limits.min_candidates}",
-            )
-        docs = {doc.doc_id: doc for doc in topic.docs}
+        """Looks at a topic of a topics file."""
+        self._asked(topic.topic_id, topic.query, len(topic.docs), line)
         if len(topic.views) > 1:
             self._contradictions(topic.views, line)
-        for number, view in enumerate(topic.views):
-            field = f"views[{number}].instruction" if len(topic.views) > 1 else "instruction"
+        docs = {doc.doc_id: doc for doc in topic.docs}
+        for place, view in enumerate(topic.views):
             if docs:
-                self._twins(view, docs, line)
+                self._twins(_pairs(view, docs, line))
             if not view.is_plain:
-                self._instruction(topic, view, docs, line, field)
+                field = f"views[{place}].instruction" if len(topic.views) > 1 else "instruction"
+                positives = [docs[doc_id] for doc_id in view.positives if doc_id in docs]
+                self._instruction(
+                    topic.topic_id, topic.query, view.instruction, positives, line, field
+                )
+
+    def topics(self, gathering: Gathering, found: Kept) -> None:
+        """Looks at the topics that rows were gathered to."""
+        counts = np.diff(found.docs()[1]).tolist()
+        for place, (topic, count) in enumerate(zip(found.topics.tolist(), counts, strict=True)):
+            line = gathering.line_of(topic)
+            self._asked(gathering.topic_ids[topic], gathering.queries[topic], count, line)
+            first, end = found.view_starts[place : place + 2].tolist()
+            instructions = [gathering.instructions[view] for view in found.views[first:end]]
+            if any(instructions):
+                self._instructions(gathering, found, first, instructions, topic)
+            if len(set(map(normalised, instructions))) < len(instructions):
+                self._contradictions(gathering.made(found, place).views, line)
+        self._twins(self._near(gathering, found))
+
+    def _near(self, gathering: Gathering, found: Kept) -> Iterator[tuple[Doc, Doc, int, int]]:
+        """Yields the pairs that may be the same or nearly, by topic, the plain view first."""
+        labels, doc = found.labels, gathering.documents.doc
+        negatives, positives = found.pairs()
+        some, others = labels.docs[negatives], labels.docs[positives]
+        near = self._outlines.alike(some, others, lambda number: full_text(doc(number)))
+        views, topics = labels.views[negatives[near]], labels.topics[negatives[near]]
+        instructed = np.asarray([bool(gathering.instructions[view]) for view in views.tolist()])
+        for at in near[np.lexsort((near, instructed, topics))].tolist():
+            line = gathering.line_of(int(labels.topics[negatives[at]]))
+            yield doc(int(some[at])), doc(int(others[at])), int(negatives[at]), line
+
+    def _instructions(
+        self,
+        gathering: Gathering,
+        found: Kept,
+        first: int,
+        instructions: list[str],
+        topic: int,
+    ) -> None:
+        """Looks at the instructions of a topic's views, the plain one first."""
+        order = sorted(range(len(instructions)), key=lambda at: bool(instructions[at]))
+        for place, at in enumerate(order):
+            if instructions[at]:
+                field = f"views[{place}].instruction" if len(order) > 1 else "instruction"
+                copied = map(gathering.documents.doc, found.positives(first + at))
+                self._instruction(
+                    gathering.topic_ids[topic],
+                    gathering.queries[topic],
+                    instructions[at],
+                    copied,
+                    gathering.line_of(topic),
+                    field,
+                )
+
+    def _asked(self, topic_id: str, query: str, count: int, line: int) -> None:
+        """Looks at a topic's id, query and number of candidates."""
+        note = self.findings.note
+        self._queries += 1
+        self._id(topic_id, line, "query_id")
+        self._language("query", query, topic_id, line, "query")
+        self._filter(query, line, "query")
+        if len(query) < 20 and query.strip().lower() in _NULL_WORDS:
+            note("null_word", line, "query", f"the query is {query!r}")
+        if len(query) > _LONG_QUERY:
+            note("huge_query", line, "query", f"has {len(query):,} characters")
+        found = self.leaks.get(text_uid(query)) if self.leaks else None
+        if found is not None:
+            note(self.leak_code, line, "query", f"{query[:60]!r} is in {found}")
+        least = self.limits.min_candidates
+        if 0 < count < least:
+            message = f"topic {topic_id!r} has {count}, asked for {least}"
+            note("too_few_candidates", line, None, message)
 
     def close(self) -> None:
         """Notes what only the whole shows: strays in language, ids that differ by zeros, advice."""
@@ -180,7 +235,7 @@ class Inspection:
         if len(examples) < 3:
             examples.append(Example(self.findings.place, line, field, f"{what} {name!r}"))
 
-    def _tokens(self, text: str, name: str, line: int, field: str) -> None:
+    def _tokens(self, text: str, doc_id: str, line: int, field: str) -> None:
         count, limit = self.limits.count_tokens, self.limits.max_tokens
         if count is None or len(text) <= limit:
             return
@@ -190,22 +245,19 @@ class Inspection:
                 "over_token_limit",
                 line,
                 field,
-                f"{name} has {tokens:,} tokens, {tokens - limit:,} beyond {limit:,}",
+                f"document {doc_id!r} has {tokens:,} tokens, {tokens - limit:,} beyond {limit:,}",
             )
 
-    def _twins(self, view: View, docs: dict[str, Doc], line: int) -> None:
-        """Negatives with a positive's text, exactly or nearly."""
-        outlines = self._outlines
-        positives = [(doc_id, *outlines[doc_id]) for doc_id in view.positives]
-        for negative, label in view.labels.items():
-            if label not in _NEGATIVES:
-                continue
-            bits, size = outlines[negative]
-            for positive, other, other_size in positives:
-                if (bits ^ other).bit_count() <= _APART * (size + other_size):
-                    found = self._twin(docs[negative], docs[positive], line)
-                    if found:
-                        break
+    def _twins(self, pairs: Iterable[tuple[Doc, Doc, int, int]]) -> None:
+        """Notes negatives with a positive's text, exactly or nearly.
+
+        Args:
+            pairs: A negative, a positive of its view, what tells the negative's labels apart, and a line.
+        """
+        done = -1
+        for negative, positive, label, line in pairs:
+            if label != done and self._twin(negative, positive, line):
+                done = label
 
     def _twin(self, negative: Doc, positive: Doc, line: int) -> bool:
         """Looks at two documents that may be the same, or nearly; notes it and returns True where they are."""
@@ -221,14 +273,14 @@ class Inspection:
             return True
         words, others = frozenset(one.lower().split()), frozenset(other.lower().split())
         shared = len(words & others) / max(1, len(words | others))
-        if shared >= _NEAR:
+        if shared >= NEAR:
             self.findings.note(
                 "near_duplicate",
                 line,
                 None,
                 f"negative {negative.doc_id!r} shares {shared:.0%} of its words with positive {positive.doc_id!r}",
             )
-        return shared >= _NEAR
+        return shared >= NEAR
 
     def _contradictions(self, views: Iterable[View], line: int) -> None:
         said: dict[str, dict[str, Label]] = {}
@@ -245,30 +297,29 @@ class Inspection:
                     )
 
     def _instruction(
-        self, topic: Topic, view: View, docs: dict[str, Doc], line: int, field: str
+        self,
+        topic_id: str,
+        query: str,
+        instruction: str,
+        positives: Iterable[Doc],
+        line: int,
+        field: str,
     ) -> None:
         self._instructed += 1
-        instruction = normalised(view.instruction)
-        self._filter(view.instruction, line, field)
-        self._language("instruction", view.instruction, topic.topic_id, line, field)
-        if instruction == normalised(topic.query):
-            self.findings.note("instruction_equals_query", line, field, repr(topic.query[:60]))
-        words = instruction.split()
-        runs = {
-            " ".join(words[at : at + _COPY_WORDS]) for at in range(len(words) - _COPY_WORDS + 1)
-        }
-        if not runs:
-            return
-        for doc_id in view.positives:
-            text = normalised(full_text(docs[doc_id])) if doc_id in docs else ""
-            copied = next((run for run in runs if run in text), None)
+        compared = normalised(instruction)
+        self._filter(instruction, line, field)
+        self._language("instruction", instruction, topic_id, line, field)
+        if compared == normalised(query):
+            self.findings.note("instruction_equals_query", line, field, repr(query[:60]))
+        words = compared.split()
+        # Every run of eight words holds one of these fours whole.
+        fours = [" ".join(words[at : at + 4]) for at in range(0, len(words) - 3, 4)]
+        for doc in positives if len(words) >= _COPY_WORDS else ():
+            text = normalised(full_text(doc))
+            copied = _copied(words, text) if any(four in text for four in fours) else None
             if copied is not None:
-                self.findings.note(
-                    "instruction_copies_document",
-                    line,
-                    field,
-                    f"copies {copied[:60]!r} from document {doc_id!r}",
-                )
+                message = f"copies {copied[:60]!r} from document {doc.doc_id!r}"
+                self.findings.note("instruction_copies_document", line, field, message)
                 return
 
     def _filter(self, text: str, line: int, field: str) -> None:
@@ -285,13 +336,18 @@ class Inspection:
                 )
 
 
-def outline(text: str) -> Outline:
-    """Returns a set of bits for the words of a text, and how many different words there are.
+def _copied(words: list[str], text: str) -> str | None:
+    """Returns a run of words that stands in a text, or None."""
+    runs = {" ".join(words[at : at + _COPY_WORDS]) for at in range(len(words) - _COPY_WORDS + 1)}
+    return next((run for run in runs if run in text), None)
 
-    Two texts that differ in n words differ in at most n bits.
-    """
-    words = set(text.lower().split())
-    bits = 0
-    for word in words:
-        bits |= 1 << (hash(word) & 255)
-    return bits, len(words)
+
+def _pairs(view: View, docs: dict[str, Doc], line: int) -> Iterator[tuple[Doc, Doc, int, int]]:
+    """Yields the pairs of a view that may be the same or nearly."""
+    negatives, positives = view.negatives, view.positives
+    texts = [full_text(docs[doc_id]) for doc_id in (*negatives, *positives)]
+    some = np.repeat(np.arange(len(negatives)), len(positives))
+    others = np.tile(np.arange(len(negatives), len(texts)), len(negatives))
+    for at in Outlines().alike(some, others, texts.__getitem__).tolist():
+        label, other = divmod(at, len(positives))
+        yield docs[negatives[label]], docs[positives[other]], label, line

@@ -16,6 +16,7 @@ _WORDS = {
     "Portuguese": "o os uma não com para do da dos das em por mais como são seu ao que na no",
     "Dutch": "het een van de en niet dat met voor zijn op te ook aan er door bij naar wordt uit",
 }
+_ENOUGH = 3
 _OF_WORD: dict[str, list[str]] = {}
 for _language, _words in _WORDS.items():
     for _word in _words.split():
@@ -70,12 +71,13 @@ def _script(char: str) -> str:
 
 
 def _latin(text: str) -> str | None:
-    counts: dict[str, int] = {}
-    for word in text.lower().split():
-        for name in _OF_WORD.get(word, ()):
-            counts[name] = counts.get(name, 0) + 1
-    if not counts:
+    small = list(filter(_OF_WORD.__contains__, text.lower().split()))
+    if len(small) < _ENOUGH:
         return None
+    counts: dict[str, int] = {}
+    for word in small:
+        for name in _OF_WORD[word]:
+            counts[name] = counts.get(name, 0) + 1
     first = max(counts, key=counts.__getitem__)
     count = counts.pop(first)
-    return first if count >= 3 and count >= 2 * max(counts.values(), default=0) else None
+    return first if count >= _ENOUGH and count >= 2 * max(counts.values(), default=0) else None

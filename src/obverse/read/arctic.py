@@ -54,7 +54,7 @@ def read_arctic(path: str | os.PathLike[str], findings: Findings) -> Iterator[To
     for line, row in _rows(labels, findings):
         _judge(gathering, line, row, queries, numbers)
     findings.rows = len(queries)
-    yield from gathering.topics()
+    yield from gathering
     findings.usable = min(findings.usable, findings.rows)
 
 

@@ -7,7 +7,7 @@ Three shapes of rows: ``clicked`` and ``shown`` lists; an ``impressions`` list w
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
@@ -23,7 +23,6 @@ from obverse.read.passages import ID_KEYS, TEXT_KEYS, passages
 from obverse.read.query_rows import ID_KEYS as QUERY_ID_KEYS
 from obverse.read.query_rows import QUERY_KEYS, instruction_of, query_of, start_row
 from obverse.read.rows import row_blocks
-from obverse.records import Topic
 
 CLICKED_KEYS = ("clicked", "clicks", "positives", "positive", "pos")
 SHOWN_KEYS = ("shown", "negatives", "negative", "neg", "not_clicked")
@@ -55,8 +54,8 @@ def read_clicks(
     max_position: int | None = None,
     min_impressions: int = 1,
     merge: str = "query_id",
-) -> Iterator[Topic]:
-    """Yields the topics of a click log.
+) -> Gathering:
+    """Returns the topics of a click log.
 
     Args:
         columns: The file's columns by obverse's names.
@@ -98,8 +97,9 @@ def read_clicks(
     decided = _decide(rule, gathering, max_position, min_impressions)
     gathering.origin = decided.origin
     judging = Judging(decided, findings)
-    yield from gathering.topics(judging, clicks=True)
-    findings.said.extend(judging.table())
+    gathering.rule, gathering.clicks = judging, True
+    gathering.close = lambda: findings.said.extend(judging.table())
+    return gathering
 
 
 def _decide(

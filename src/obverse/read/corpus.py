@@ -9,7 +9,7 @@ from pathlib import Path
 from obverse.errors import InputError
 from obverse.files import in_folder, topic_rows
 from obverse.identity import text_uid
-from obverse.read.documents import HUGE, note_huge
+from obverse.read.documents import HUGE, note_huge, whole_text
 from obverse.read.faults import Findings
 from obverse.read.passages import passages
 from obverse.read.rows import rows
@@ -61,8 +61,8 @@ def read_corpus_rows(
             if len(text) > HUGE:
                 note_huge(findings, doc_id, len(text), line, "text")
             if findings.inspector is not None:
-                uid = text_uid(f"{title} {text}" if title else text)
-                findings.inspector.document(doc_id, title, text, line, "text", uid)
+                whole = whole_text(title, text)
+                findings.inspector.documents([doc_id], [whole], [line], ["text"], [text_uid(whole)])
             mark = hash((title, text))
             if marks.setdefault(doc_id, mark) != mark:
                 findings.set_aside(doc_id, "an id with another text before", line)

@@ -1,12 +1,10 @@
-"""Documents by number: each text is kept once, in a temporary file, and memory holds ids and hashes."""
+"""Documents by number: each text is kept once, in temporary files, and memory holds ids and hashes."""
 
 from __future__ import annotations
 
-import mmap
-import tempfile
-import weakref
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 from operator import itemgetter
@@ -15,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from obverse.identity import normalised, text_uid
+from obverse.identity import text_uid
 from obverse.read.faults import Findings
+from obverse.read.judgements import Numbers
 from obverse.read.passages import Passage, names_of
+from obverse.read.stored_texts import StoredTexts
 from obverse.records import Doc
 
 KEPT = 256 << 20
@@ -29,25 +29,37 @@ HUGE = 32_000
 """Characters beyond which a document is reported: about 8,000 tokens, more than encoders read."""
 
 
+@dataclass(slots=True)
+class Passages:
+    """Documents in columns, with where each stands; ``titles`` is empty where none has one."""
+
+    ids: Sequence[str]
+    titles: Sequence[str]
+    texts: Sequence[str]
+    marks: Sequence[int]
+    lines: Sequence[int]
+    fields: Sequence[str]
+
+    def one(self, at: int) -> tuple[Passage, int, str]:
+        title = self.titles[at] if self.titles else ""
+        return (self.ids[at], title, self.texts[at]), self.lines[at], self.fields[at]
+
+
 class Documents:
-    """Documents by number, their texts in a temporary file, each stored once."""
+    """Documents by number, their texts in temporary files, each stored once."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115
-        weakref.finalize(self, self._file.close)
         self.numbers: dict[Any, int] = {}
         self.marks = array("q")
-        self._ids: list[str] = []
+        self.ids: list[str] = []
+        self.titles, self.texts = StoredTexts(), StoredTexts()
         self._same = array("q")
-        self._starts = array("q", [0])
-        self._title_sizes = array("i")
-        self._view: mmap.mmap | None = None
         self._made: dict[int, Doc] = {}
         self._made_size = 0
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self.ids)
 
     def number(self, passage: Passage, line: int, field: str) -> int:
         """Returns the document's number; a second text under one id becomes a document of its own."""
@@ -59,6 +71,36 @@ class Documents:
         if self.marks[found] == mark:
             return found
         return self._second_text(passage, mark, line, field)
+
+    def numbers_of(self, passages: Passages) -> Numbers:
+        """Returns the number of each of many documents, as :meth:`number` does one by one, ``[n]``."""
+        ids, marks = passages.ids, passages.marks
+        found = self.found(ids, marks)
+        fresh: list[int] = []
+        for at in np.flatnonzero(found < 0).tolist():
+            number = self.numbers.get(ids[at])
+            if number is None:
+                number = self.numbers[ids[at]] = len(self.ids)
+                self.ids.append(ids[at])
+                self.marks.append(marks[at])
+                fresh.append(at)
+            elif self.marks[number] != marks[at]:
+                self._store(passages, fresh)
+                fresh = []
+                one, line, field = passages.one(at)
+                number = self._second_text(one, marks[at], line, field)
+            found[at] = number
+        self._store(passages, fresh)
+        return found
+
+    def found(self, ids: Sequence[str], marks: Sequence[int]) -> Numbers:
+        """Returns the number of each document that was seen before, else -1, ``[n]``."""
+        numbers = np.fromiter(map(self.numbers.get, ids, repeat(-1)), np.int64, len(ids))
+        if not self.marks:
+            return numbers
+        stored = np.frombuffer(self.marks, dtype=np.int64)
+        same = stored[numbers] == np.fromiter(marks, np.int64, len(ids))
+        return np.where(same & (numbers >= 0), numbers, -1)
 
     def known(self, items: list[Any]) -> list[int]:
         """Returns the number of each item that is an object with the id and text of a document seen before, else -1.
@@ -76,14 +118,6 @@ class Documents:
         marks = map(mark_of, titles, texts) if titled and any(titles) else map(hash, texts)
         numbers, stored = map(self.numbers.get, ids, repeat(-1)), self.marks
         return [n if n >= 0 and stored[n] == mark else -1 for n, mark in zip(numbers, marks)]  # noqa: B905
-
-    def are(self, numbers: NDArray[np.int64], marks: list[int]) -> NDArray[np.bool_]:
-        """Returns whether each number is that of a document with this mark; -1 is none."""
-        if not self.marks:
-            return np.zeros(len(marks), dtype=bool)
-        stored = np.frombuffer(self.marks, dtype=np.int64)
-        found: NDArray[np.bool_] = (numbers >= 0) & (stored[numbers] == np.asarray(marks))
-        return found
 
     def _known(self, item: Any) -> int:
         values, titled = _getter(tuple(item)) if type(item) is dict else (None, False)
@@ -114,42 +148,49 @@ class Documents:
         raise AssertionError("unreachable")
 
     def _add(self, passage: Passage, mark: int, line: int, field: str) -> int:
-        doc_id, title, text = passage
-        number = len(self._ids)
-        self.numbers[doc_id] = number
-        self._ids.append(doc_id)
+        number = self.numbers[passage[0]] = len(self.ids)
+        self.ids.append(passage[0])
         self.marks.append(mark)
-        whole = (title + text).encode("utf-8", "surrogatepass")
-        self._file.write(whole)
-        compared = f"{title} {text}" if title else text
-        self._same.append(hash(normalised(compared)))
-        self._title_sizes.append(len(title))
-        if len(text) > HUGE:
-            note_huge(self._findings, doc_id, len(text), line, field)
-        self._starts.append(self._starts[-1] + len(whole))
-        if self._findings.inspector is not None:
-            uid = text_uid(compared)
-            self._findings.inspector.document(doc_id, title, text, line, field, uid)
+        doc_id, title, text = passage
+        self._store(Passages([doc_id], [title], [text], [mark], [line], [field]), [0])
         return number
+
+    def _store(self, passages: Passages, fresh: list[int]) -> None:
+        """Stores the texts of documents that have their numbers, and looks at them."""
+        if not fresh:
+            return
+        texts = [passages.texts[at] for at in fresh]
+        titles = [passages.titles[at] for at in fresh] if passages.titles else [""] * len(fresh)
+        self.texts.extend(texts)
+        self.titles.extend(titles)
+        compared = list(map(whole_text, titles, texts))
+        uids = list(map(text_uid, compared))
+        self._same.extend(uids)
+        if max(map(len, texts)) > HUGE:
+            for at, text in zip(fresh, texts, strict=True):
+                if len(text) > HUGE:
+                    line, field = passages.lines[at], passages.fields[at]
+                    note_huge(self._findings, passages.ids[at], len(text), line, field)
+        if self._findings.inspector is not None:
+            self._findings.inspector.documents(
+                [passages.ids[at] for at in fresh],
+                compared,
+                [passages.lines[at] for at in fresh],
+                [passages.fields[at] for at in fresh],
+                uids,
+            )
 
     def doc(self, number: int) -> Doc:
         """Returns a document; the same object again while it is kept. Once one was read, no more are added."""
         made = self._made.get(number)
         if made is not None:
             return made
-        if self._view is None:
-            self._file.flush()
-            self._view = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
-        start, end = self._starts[number], self._starts[number + 1]
-        text = str(self._view[start:end], "utf-8", "surrogatepass")
-        cut = self._title_sizes[number]
-        made = (
-            Doc(self._ids[number], text[cut:], text[:cut]) if cut else Doc(self._ids[number], text)
-        )
-        self._made_size += end - start + _DOC_SIZE
+        made = Doc(self.ids[number], self.texts[number], self.titles[number])
+        size = self.texts.size(number) + _DOC_SIZE
+        self._made_size += size
         if self._made_size > KEPT:
             self._made.clear()
-            self._made_size = end - start
+            self._made_size = size
         self._made[number] = made
         return made
 
@@ -161,7 +202,7 @@ class Documents:
         return np.asarray(first[each], dtype=np.int32)
 
     def doc_id(self, number: int) -> str:
-        return self._ids[number]
+        return self.ids[number]
 
 
 @lru_cache(maxsize=10_000)
@@ -180,9 +221,19 @@ def mark_of(title: str, text: str) -> int:
     return hash((title, text)) if title else hash(text)
 
 
-def full_text(doc: Doc) -> str:
+def marks_of(titles: Sequence[str] | None, texts: Sequence[str]) -> list[int]:
+    """Returns :func:`mark_of` of many."""
+    return list(map(mark_of, titles, texts) if titles and any(titles) else map(hash, texts))
+
+
+def whole_text(title: str, text: str) -> str:
     """Returns title and text as one string, as documents are compared."""
-    return f"{doc.title} {doc.text}" if doc.title else doc.text
+    return f"{title} {text}" if title else text
+
+
+def full_text(doc: Doc) -> str:
+    """Returns a document's title and text as one string, as documents are compared."""
+    return whole_text(doc.title, doc.text)
 
 
 def note_huge(

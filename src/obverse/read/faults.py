@@ -181,11 +181,21 @@ class Inspector(Protocol):
     def raws(self, lines: Sequence[int], raws: Sequence[bytes]) -> None:
         """Sees lines of a JSON Lines file that hold an object."""
 
-    def document(self, doc_id: str, title: str, text: str, line: int, field: str, uid: int) -> None:
-        """Sees each distinct document once, with its content hash."""
+    def documents(
+        self,
+        ids: Sequence[str],
+        texts: Sequence[str],
+        lines: Sequence[int],
+        fields: Sequence[str],
+        uids: Sequence[int],
+    ) -> None:
+        """Sees each distinct document once, with title and text in one and its content hash."""
 
     def topic(self, topic: Topic, line: int) -> None:
-        """Sees each topic that was made."""
+        """Sees a topic of a topics file."""
+
+    def topics(self, gathering: Any, found: Any) -> None:
+        """Sees the topics that rows were gathered to, in columns."""
 
 
 @dataclass(slots=True)

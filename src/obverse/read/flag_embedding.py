@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from obverse.read.faults import Findings
@@ -16,7 +16,6 @@ from obverse.read.judgements import INSTRUCTION_NEGATIVE, NEGATIVE, POSITIVE
 from obverse.read.labelled import add_labelled
 from obverse.read.query_rows import instruction_of, start_row
 from obverse.read.rows import rows
-from obverse.records import Topic
 
 _VIEW_NUMBER = re.compile(r"#\d+$")
 """What our own writers put behind a topic's id, where every view is a row of its own."""
@@ -27,8 +26,8 @@ def read_flag_embedding(
     findings: Findings,
     *,
     columns: Mapping[str, str] | None = None,
-) -> Iterator[Topic]:
-    """Yields the topics of a FlagEmbedding file; ``pos_id`` and ``neg_id`` name the documents where they stand."""
+) -> Gathering:
+    """Returns the topics of a FlagEmbedding file; ``pos_id`` and ``neg_id`` name the documents where they stand."""
     gathering = Gathering(findings, "flag_embedding")
     for line, row in rows(path, findings, columns=columns):
         row = as_asked(row)
@@ -48,7 +47,7 @@ def read_flag_embedding(
         add_labelled(
             gathering, topic, view, line, named, [f for f in fields if f[0] in named], bare=whole
         )
-    yield from gathering.topics()
+    return gathering
 
 
 def as_asked(row: dict[str, Any]) -> dict[str, Any]:

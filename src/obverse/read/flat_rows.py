@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from operator import itemgetter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from obverse.read.documents import mark_of
+from obverse.read.documents import Passages, marks_of
 from obverse.read.gathering import Gathering
 from obverse.read.json_rows import Block, Row
 from obverse.read.judgements import CLICKED, LAST_POSITION, NO_POSITION, SHOWN, Numbers
@@ -33,6 +33,11 @@ _TYPES: dict[str, set[type]] = {
 }
 _NEEDED = ("query", "doc_id", "text", "clicked")
 
+Names = dict[str, tuple[str, ...]]
+"""The names that each column may have, by role, in the order in which they count."""
+
+Columns = dict[str, Sequence[Any]]
+
 
 class Numbering(dict[Any, int]):
     """Gives each new key the next number, from 1."""
@@ -41,129 +46,194 @@ class Numbering(dict[Any, int]):
         number = self[key] = len(self) + 1
         return number
 
+    def of(self, keys: Sequence[Any]) -> Numbers:
+        """Returns the number of each key, ``[n]``."""
+        return np.fromiter(map(self.__getitem__, keys), np.int64, len(keys))
+
+
+class Numbered(Protocol):
+    """What gives documents their numbers."""
+
+    def found(self, ids: Sequence[str], marks: Sequence[int]) -> Numbers: ...
+
+    def numbers_of(self, passages: Passages) -> Numbers: ...
+
+
+@dataclass(slots=True)
+class FlatPart:
+    """Neighbouring rows as columns ``[n]``; what stands often is numbered from 1.
+
+    Attributes:
+        lines: The line of each row.
+        asked: The different pairs of query and instruction.
+        ask_of: Which of them each row has.
+        sessions: The different sessions; empty where the rows have none.
+        session_of: Which of them each row has.
+        times: Seconds since 1970, NaN where there is none; empty where the rows have none.
+        clicked_name: The column that says what was clicked.
+    """
+
+    lines: Sequence[int]
+    asked: list[tuple[str, str]]
+    ask_of: Numbers
+    docs: Numbers
+    kinds: NDArray[np.int8]
+    positions: NDArray[np.int32]
+    sessions: list[Any]
+    session_of: Numbers
+    times: NDArray[np.float64]
+    clicked_name: str
+
+
+def flat_part(
+    columns: Columns, lines: Sequence[int], marks: Sequence[int], documents: Numbered, clicked: str
+) -> FlatPart:
+    """Returns rows that are all in order as a part, their documents numbered."""
+    count = len(lines)
+    instructions = columns.get("instruction")
+    asked, sessions = Numbering(), Numbering()
+    asks = columns["query"]
+    ask_of = asked.of(list(zip(asks, instructions, strict=True)) if instructions else asks)
+    names = columns.get("session")
+    times = np.asarray(columns.get("time", ()), dtype=np.float64)  # NaN for None
+    passages = Passages(
+        columns["doc_id"], columns.get("title", ()), columns["text"], marks, lines, ["text"] * count
+    )
+    return FlatPart(
+        lines,
+        [(query, (instruction or "").strip() and instruction) for query, instruction in asked]
+        if instructions
+        else [(query, "") for query in asked],
+        ask_of,
+        documents.numbers_of(passages),
+        np.where(np.asarray(columns["clicked"]) > 0, CLICKED, SHOWN).astype(np.int8),
+        np.asarray(columns.get("position", [NO_POSITION] * count), dtype=np.int32),
+        list(sessions) if names is None else _all(sessions, names),
+        np.zeros(count, dtype=np.int64) if names is None else sessions.of(names),
+        np.where(abs(times) > 1e11, times / 1000, times),
+        clicked,
+    )
+
+
+def _all(numbering: Numbering, keys: Sequence[Any]) -> list[Any]:
+    numbering.of(keys)
+    return list(numbering)
+
+
+def flat_columns(rows: list[Row], names: Names) -> tuple[Columns, str] | None:
+    """Returns the columns by role and the name of the clicks, or None where some value needs a look."""
+    keys = tuple(rows[0])
+    named = {
+        role: name
+        for role, options in names.items()
+        if (name := next((name for name in options if name in keys), None)) is not None
+    }
+    if "instruction" in keys:
+        named["instruction"] = "instruction"
+    if (
+        not all(role in named for role in _NEEDED)
+        or named.keys() & {"lists", "topic_id"}
+        or named["query"] == named["text"]
+        or set(map(tuple, rows)) != {keys}
+    ):
+        return None
+    values = map(itemgetter(*named.values()), rows)
+    columns: Columns = dict(zip(named, zip(*values, strict=True), strict=True))
+    if not all(set(map(type, column)) <= _TYPES[role] for role, column in columns.items()):
+        return None
+    positions = columns.get("position", (0,))
+    if min(positions) < 0 or max(positions) > LAST_POSITION:
+        return None
+    times = filter(None, columns.get("time", ()))
+    if max(map(abs, times), default=0) > 1e17:
+        return None
+    return columns, named["clicked"]
+
+
+def odd_rows(columns: Columns, marks: Sequence[int], documents: Numbered) -> list[int]:
+    """Returns the rows that need the long way: a query or a document is empty, blank or begins with a mark."""
+    queries, ids, texts = columns["query"], columns["doc_id"], columns["text"]
+    bad = {query for query in set(queries) if _is_odd(query)}
+    odd: set[int] = {at for at, query in enumerate(queries) if query in bad} if bad else set()
+    if "" in ids:
+        odd.update(at for at, doc_id in enumerate(ids) if not doc_id)
+    unknown = np.flatnonzero(documents.found(ids, marks) < 0)
+    odd.update(at for at in unknown.tolist() if _is_odd(texts[at]))
+    return sorted(odd)
+
+
+def _is_odd(text: str) -> bool:
+    return not text or text[0] == _MARK or is_blank(text)
+
 
 @dataclass(slots=True)
 class FlatRows:
-    """Adds flat rows to a gathering where nothing about them needs a closer look.
+    """Adds flat rows to a gathering, column by column where nothing about them needs a closer look.
 
     Attributes:
-        names: The names that each column may have, by role, in the order in which they count.
+        names: The names that each column may have.
         sessions: The numbers of sessions, shared with the long way.
         long_way: Adds a row that needs a closer look.
     """
 
     gathering: Gathering
-    names: dict[str, tuple[str, ...]]
+    names: Names
     sessions: Numbering
     long_way: Callable[[int, Row], None]
-    _views: dict[Any, int] = field(default_factory=dict)
+    _views: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def take(self, block: Block) -> None:
         """Adds the rows of a block."""
-        columns = self._columns(block.rows)
-        if columns is None:
-            for line, row in block.each(self.gathering.findings):
+        found, findings = flat_columns(block.rows, self.names), self.gathering.findings
+        if found is None:
+            for line, row in block.each(findings):
                 self.long_way(line, row)
             return
-        queries, ids, texts = columns["query"], columns["doc_id"], columns["text"]
-        keys = (
-            list(zip(queries, columns["instruction"], strict=True))
-            if "instruction" in columns
-            else queries
-        )
-        titles = columns.get("title")
+        columns, clicked = found
         documents = self.gathering.documents
-        marks = list(map(mark_of, titles, texts) if titles else map(hash, texts))
-        views = np.asarray(list(map(self._views.get, keys, repeat(-1))), dtype=np.int64)
-        docs = np.asarray(list(map(documents.numbers.get, ids, repeat(-1))), dtype=np.int64)
+        marks = marks_of(columns.get("title"), columns["text"])
         start = 0
-        for at in np.flatnonzero((views < 0) | ~documents.are(docs, marks)).tolist():
-            line = block.lines[at]
-            passage = (ids[at], titles[at] if titles else "", texts[at])
-            if _is_fine(queries[at], passage):
-                view = self._views.get(keys[at], -1)
-                views[at] = view if view >= 0 else self._view(keys[at], line)
-                docs[at] = documents.number(passage, line, "text")
-            else:
-                self._add(block.lines, columns, slice(start, at), views, docs)
-                self.gathering.findings.raw = block.raws[at] if block.raws else b""
-                self.long_way(line, block.rows[at])
-                start = at + 1
-        self._add(block.lines, columns, slice(start, len(docs)), views, docs)
+        for at in [*odd_rows(columns, marks, documents), len(marks)]:
+            if start < at:
+                rows = slice(start, at)
+                part = {role: column[rows] for role, column in columns.items()}
+                self.add(flat_part(part, block.lines[rows], marks[rows], documents, clicked))
+            if at < len(marks):
+                findings.raw = block.raws[at] if block.raws else b""
+                self.long_way(block.lines[at], block.rows[at])
+            start = at + 1
 
-    def _columns(self, rows: list[Row]) -> dict[str, tuple[Any, ...]] | None:
-        """Returns the columns by role, or None where the rows are not plainly flat or some value needs a look."""
-        keys = tuple(rows[0])
-        named = {
-            role: name
-            for role, names in self.names.items()
-            if (name := next((name for name in names if name in keys), None)) is not None
-        }
-        if "instruction" in keys:
-            named["instruction"] = "instruction"
-        if (
-            not all(role in named for role in _NEEDED)
-            or named.keys() & {"lists", "topic_id"}
-            or named["query"] == named["text"]
-            or set(map(tuple, rows)) != {keys}
-        ):
-            return None
-        values = map(itemgetter(*named.values()), rows)
-        columns = dict(zip(named, zip(*values, strict=True), strict=True))
-        if not all(set(map(type, column)) <= _TYPES[role] for role, column in columns.items()):
-            return None
-        positions, times = columns.get("position", (0,)), columns.get("time", ())
-        if min(positions) < 0 or max(positions) > LAST_POSITION:
-            return None
-        if max((abs(time) for time in times if time is not None), default=0) > 1e17:
-            return None
-        self.gathering.positive_field = named["clicked"]
-        return columns
-
-    def _view(self, key: Any, line: int) -> int:
-        query, instruction = key if type(key) is tuple else (key, "")
-        topic = self.gathering.topic_of_query(query, line, rows=0)  # counted with its block
-        view = self.gathering.view(topic, (instruction or "").strip() and instruction)
-        self._views[key] = view
-        return view
-
-    def _add(
-        self,
-        lines: Sequence[int],
-        columns: dict[str, tuple[Any, ...]],
-        rows: slice,
-        views: Numbers,
-        docs: Numbers,
-    ) -> None:
-        """Adds rows whose view and document are known."""
-        gathering, count = self.gathering, rows.stop - rows.start
-        if not count:
-            return
-        topics = gathering.topics_of(views[rows])
-        gathering.findings.rows += count
+    def add(self, part: FlatPart) -> None:
+        """Adds rows in columns."""
+        gathering = self.gathering
+        gathering.positive_field = part.clicked_name
+        first = np.unique(part.ask_of, return_index=True)[1].tolist()
+        numbers = [
+            self._view(ask, part.lines[at]) for ask, at in zip(part.asked, first, strict=True)
+        ]
+        views = np.asarray(numbers, dtype=np.int64)[part.ask_of - 1]
+        topics = gathering.topics_of(views)
+        gathering.findings.rows += len(views)
         gathering.more_rows(topics)
-        sessions: list[int] | Numbers = np.zeros(count, dtype=np.int64)
-        if "session" in columns:
-            numbers = self.sessions
-            sessions = [0 if name is None else numbers[name] for name in columns["session"][rows]]
-        none = np.full(count, NO_POSITION)
-        gathering.judgements.add_rows(
-            views=views[rows],
-            docs=docs[rows],
-            kinds=np.where(np.asarray(columns["clicked"][rows]) > 0, CLICKED, SHOWN),
-            lines=lines[rows],
-            positions=columns["position"][rows] if "position" in columns else none,
-            sessions=sessions,
+        sessions = np.asarray(
+            [0, *(0 if name is None else self.sessions[name] for name in part.sessions)]
         )
-        if "time" in columns:
-            times = np.asarray(columns["time"][rows], dtype=np.float64)  # NaN for None
-            times = np.where(abs(times) > 1e11, times / 1000, times)
-            there = ~np.isnan(times)
-            gathering.all_seen(topics[there], times[there])
+        gathering.judgements.add_rows(
+            views=views,
+            docs=part.docs,
+            kinds=part.kinds,
+            lines=part.lines,
+            positions=part.positions,
+            sessions=sessions[part.session_of],
+        )
+        if len(part.times):
+            there = ~np.isnan(part.times)
+            gathering.all_seen(topics[there], part.times[there])
 
-
-def _is_fine(query: str, passage: tuple[str, str, str]) -> bool:
-    doc_id, _, text = passage
-    if not (query and doc_id and text) or query[0] == _MARK or text[0] == _MARK:
-        return False
-    return not (is_blank(query) or is_blank(text))
+    def _view(self, ask: tuple[str, str], line: int) -> int:
+        view = self._views.get(ask)
+        if view is None:
+            query, instruction = ask
+            topic = self.gathering.topic_of_query(query, line, rows=0)  # counted with its block
+            view = self._views[ask] = self.gathering.view(topic, instruction)
+        return view

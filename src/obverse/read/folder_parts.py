@@ -49,7 +49,7 @@ class Parts:
             self._judge(gathering, judgement, numbers)
         self.findings.rows += len({judgement[1] for judgement in self.judgements})
         before = self.findings.usable
-        for topic in gathering.topics():
+        for topic in gathering:
             self.findings.usable = before = before + 1
             yield topic
         self.findings.usable = before

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 from obverse.identity import normalised, text_uid
 from obverse.read.documents import Documents
 from obverse.read.faults import Findings
-from obverse.read.judgements import POSITIVE, Judgements, Labels, Numbers, Part, grouped_runs
+from obverse.read.judgements import Judgements, Labels, Numbers, Part
+from obverse.read.kept import Kept, Unlike, kept, unlike
 from obverse.read.labels import (
     Cleaning,
     as_said,
@@ -25,30 +27,39 @@ from obverse.read.labels import (
 )
 from obverse.records import Label, Topic, View
 
-_LABELS = (Label.NEGATIVE, Label.POSITIVE, Label.INSTRUCTION_NEGATIVE, Label.IGNORE)
+LABELS = (Label.NEGATIVE, Label.POSITIVE, Label.INSTRUCTION_NEGATIVE, Label.IGNORE)
 
 Rule = Callable[[Part], Labels]
 """Turns judgements into one label for each document of a view."""
 
 
 class Gathering:
-    """Collects rows and gives back topics: one for each key, with one view for each instruction."""
+    """Collects rows and gives back topics: one for each key, with one view for each instruction.
+
+    Attributes:
+        rule: Decides the labels from the judgements; by default they are as given.
+        clicks: Whether a document clicked under the same query elsewhere is no negative.
+        close: Called when all topics were given back.
+    """
 
     def __init__(self, findings: Findings, method: str) -> None:
         self.findings = findings
         self.method = method
+        self.rule: Rule | None = None
+        self.clicks = False
+        self.close: Callable[[], None] | None = None
         self.origin: dict[str, Any] = {}
         self.documents = Documents(findings)
         self.judgements = Judgements()
         self._topics: dict[str, int] = {}
-        self._topic_ids: list[str] = []
-        self._queries: list[str] = []
+        self.topic_ids: list[str] = []
+        self.queries: list[str] = []
         self._lines = array("i")
         self._rows = array("i")
         self._views: dict[tuple[int, str], int] = {}
         self._plain_views = array("i")
         self._view_topics = array("i")
-        self._instructions: list[str] = []
+        self.instructions: list[str] = []
         self._reasons: dict[int, str] = {}
         self._times = array("d")
         self.positive_field, self.negative_field = "positive", "negative"
@@ -56,20 +67,20 @@ class Gathering:
     def topic(self, key: str, topic_id: str, query: str, line: int, rows: int = 1) -> int:
         """Returns the number of the topic with this key, and counts so many rows to it."""
         number = self._topics.get(key)
-        if number is not None and self._queries[number] != query and key == topic_id:  # noqa: SIM102
-            if normalised(self._queries[number]) != normalised(query):
+        if number is not None and self.queries[number] != query and key == topic_id:  # noqa: SIM102
+            if normalised(self.queries[number]) != normalised(query):
                 self.findings.note(
                     "query_id_with_two_queries",
                     line,
                     "query_id",
-                    f"{topic_id!r} is {self._queries[number][:40]!r} before and {query[:40]!r} here",
+                    f"{topic_id!r} is {self.queries[number][:40]!r} before and {query[:40]!r} here",
                 )
                 topic_id = key = f"{topic_id}#{query_id(query)}"
                 number = self._topics.get(key)
         if number is None:
-            number = self._topics[key] = len(self._queries)
-            self._topic_ids.append(topic_id)
-            self._queries.append(query)
+            number = self._topics[key] = len(self.queries)
+            self.topic_ids.append(topic_id)
+            self.queries.append(query)
             self._lines.append(line)
             self._rows.append(0)
             self._times.append(-inf)
@@ -96,14 +107,14 @@ class Gathering:
             number = self._plain_views[topic]
             if number >= 0:
                 return number
-            self._plain_views[topic] = len(self._instructions)
+            self._plain_views[topic] = len(self.instructions)
         else:
-            found = self._views.setdefault((topic, instruction), len(self._instructions))
-            if found < len(self._instructions):
+            found = self._views.setdefault((topic, instruction), len(self.instructions))
+            if found < len(self.instructions):
                 return found
         self._view_topics.append(topic)
-        self._instructions.append(instruction)
-        return len(self._instructions) - 1
+        self.instructions.append(instruction)
+        return len(self.instructions) - 1
 
     def seen(self, topic: int, time: float) -> None:
         """Remembers when the topic was last seen, in seconds since 1970."""
@@ -117,114 +128,119 @@ class Gathering:
         """Remembers why a row of the topic has no positive, should no other row give one."""
         self._reasons.setdefault(topic, reason)
 
-    def topics(self, rule: Rule | None = None, *, clicks: bool = False) -> Iterator[Topic]:
-        """Yields the topics in the order of their first rows.
+    def __iter__(self) -> Iterator[Topic]:
+        """Yields the topics in the order of their first rows."""
+        for found in self.parts():
+            starts = found.starts.tolist()
+            docs, kinds = found.labels.docs.tolist(), found.labels.kinds.tolist()
+            views = [
+                (number, docs[low:high], kinds[low:high])
+                for number, (low, high) in zip(found.views.tolist(), pairwise(starts), strict=True)
+            ]
+            bounds = pairwise(found.view_starts.tolist())
+            for topic, (low, high) in zip(found.topics.tolist(), bounds, strict=True):
+                yield self._topic(topic, views[low:high])
 
-        Args:
-            rule: Decides the labels from the judgements; by default they are as given.
-            clicks: Whether a document clicked under the same query elsewhere is no negative.
-        """
+    def made(self, found: Kept, place: int) -> Topic:
+        """Returns the topic at a place of a part."""
+        views = []
+        for view in range(*found.view_starts[place : place + 2].tolist()):
+            rows = slice(*found.starts[view : view + 2].tolist())
+            docs, kinds = found.labels.docs[rows], found.labels.kinds[rows]
+            views.append((int(found.views[view]), docs.tolist(), kinds.tolist()))
+        return self._topic(int(found.topics[place]), views)
+
+    def parts(self) -> Iterator[Kept]:
+        """Yields the topics in columns, in the order of their first rows."""
         self.findings.close_documents()
         known = (
             clicked_elsewhere(
                 self.judgements,
-                self._queries,
-                self._instructions,
+                self.queries,
+                self.instructions,
                 self._view_topics.tolist(),
                 len(self.documents),
             )
-            if clicks
+            if self.clicks
             else None
         )
-        clean = Cleaning(self.findings, self.documents, self._topic_ids, *(known or ()))
-        instructed = np.asarray([bool(text) for text in self._instructions], dtype=bool)
-        for part in self.judgements.by_topic(self._view_topics, len(self._queries)):
+        clean = Cleaning(self.findings, self.documents, self.topic_ids, *(known or ()))
+        instructed = np.asarray([bool(text) for text in self.instructions], dtype=bool)
+        rows = np.frombuffer(self._rows, dtype=np.int32)
+        for part in self.judgements.by_topic(self._view_topics, len(self.queries)):
             said = (
-                rule(part)
-                if rule
+                self.rule(part)
+                if self.rule
                 else as_said(
                     part, self.findings, self.documents, (self.positive_field, self.negative_field)
                 )
             )
             cleaned = clean(said, self.negative_field)
-            labels = with_instruction_negatives(cleaned, said, instructed)
-            for topic, made in self._made(part, labels):
-                self.findings.usable += self._rows[topic]
-                if self.findings.inspector is not None:
-                    self.findings.inspector.topic(made, self._lines[topic])
-                yield made
+            found = kept(with_instruction_negatives(cleaned, said, instructed))
+            self._note_unlike(unlike(part, found))
+            self.findings.usable += int(rows[found.topics].sum())
+            if self.findings.inspector is not None:
+                self.findings.inspector.topics(self, found)
+            if len(found.topics):
+                yield found
+        if self.close is not None:
+            self.close()
 
-    def _made(self, part: Part, labels: Labels) -> Iterator[tuple[int, Topic]]:
-        """Yields the topics of a part that have a positive; the others are set aside."""
-        judged = np.bincount(
-            part.topics[grouped_runs(part.views).first] - part.first,
-            minlength=part.end - part.first,
-        ).tolist()
-        views = grouped_runs(labels.views)
-        answered = views.any(labels.kinds == POSITIVE).tolist()
-        plain = (~views.any(labels.kinds != POSITIVE)).tolist()
-        starts = [*views.first.tolist(), len(labels.docs)]
-        owners = labels.topics[views.first].tolist()
-        numbers = labels.views[views.first].tolist()
-        docs, kinds = labels.docs.tolist(), labels.kinds.tolist()
-        at = 0
-        for topic in range(part.first, part.end):
-            found: list[tuple[int, list[int], list[int]]] = []
-            while at < len(owners) and owners[at] == topic:
-                if answered[at]:
-                    if plain[at]:
-                        self._note_no_negative(topic)
-                    low, high = starts[at], starts[at + 1]
-                    found.append((numbers[at], docs[low:high], kinds[low:high]))
-                at += 1
-            for _ in range(judged[topic - part.first] - len(found)):
-                if judged[topic - part.first] > 1:
-                    self._set_aside(topic, "a view without a positive")
-            if found:
-                yield topic, self._topic(topic, found)
-            else:
-                self._without_positive(topic)
+    def _note_unlike(self, topics: list[Unlike]) -> None:
+        """Notes what topics lack; those without a positive are set aside."""
+        for lacking in topics:
+            for _ in range(lacking.without_negative):
+                self._note_no_negative(lacking.topic)
+            for _ in range(lacking.without_positive if lacking.judged > 1 else 0):
+                self._set_aside(lacking.topic, "a view without a positive")
+            if lacking.without_positive == lacking.judged:
+                self._without_positive(lacking.topic)
 
     def _topic(self, topic: int, found: list[tuple[int, list[int], list[int]]]) -> Topic:
-        origin = self._origin
-        if self._times[topic] != -inf:
-            origin = origin | {"time": self._times[topic]}
+        origin = self.origin_of(topic)
         doc = self.documents.doc
         if len(found) == 1:
             view, numbers, kinds = found[0]
             docs = tuple(map(doc, numbers))
-            labels = {doc.doc_id: _LABELS[kind] for doc, kind in zip(docs, kinds, strict=True)}
-            views: tuple[View, ...] = (View(self._instructions[view], labels, origin),)
+            labels = {doc.doc_id: LABELS[kind] for doc, kind in zip(docs, kinds, strict=True)}
+            views: tuple[View, ...] = (View(self.instructions[view], labels, origin),)
         else:
             used = {number: doc(number) for _, numbers, _ in found for number in numbers}
             docs = tuple(used.values())
             made = [
                 View(
-                    self._instructions[view],
-                    {used[n].doc_id: _LABELS[kind] for n, kind in zip(numbers, kinds, strict=True)},
+                    self.instructions[view],
+                    {used[n].doc_id: LABELS[kind] for n, kind in zip(numbers, kinds, strict=True)},
                     origin,
                 )
                 for view, numbers, kinds in found
             ]
             views = tuple(sorted(made, key=_plain_first))
-        return Topic(self._topic_ids[topic], self._queries[topic], docs, views)
+        return Topic(self.topic_ids[topic], self.queries[topic], docs, views)
+
+    def origin_of(self, topic: int) -> dict[str, Any]:
+        """Returns how the views of a topic were made."""
+        origin = {"method": self.method, **self.origin}
+        if self._times[topic] != -inf:
+            origin["time"] = self._times[topic]
+        return origin
+
+    def line_of(self, topic: int) -> int:
+        """Returns the line of a topic's first row."""
+        return self._lines[topic]
 
     def _note_no_negative(self, topic: int) -> None:
-        message = f"topic {self._topic_ids[topic]!r}"
+        message = f"topic {self.topic_ids[topic]!r}"
         self.findings.note("no_negative", self._lines[topic], self.negative_field, message)
 
     def _without_positive(self, topic: int) -> None:
         reason = self._reasons.get(topic, "no positive")
-        message = f"topic {self._topic_ids[topic]!r}: {reason}"
+        message = f"topic {self.topic_ids[topic]!r}: {reason}"
         self.findings.note("no_positive", self._lines[topic], self.positive_field, message)
         self._set_aside(topic, reason)
 
     def _set_aside(self, topic: int, reason: str) -> None:
-        self.findings.set_aside(self._topic_ids[topic], reason, self._lines[topic])
-
-    @property
-    def _origin(self) -> dict[str, Any]:
-        return {"method": self.method, **self.origin}
+        self.findings.set_aside(self.topic_ids[topic], reason, self._lines[topic])
 
 
 def _plain_first(view: View) -> bool:

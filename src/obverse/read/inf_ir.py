@@ -8,7 +8,7 @@ instruction by ``hard_negative_document_1``; the poisoned query under the instru
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from obverse.read.faults import Findings
@@ -17,7 +17,6 @@ from obverse.read.judgements import INSTRUCTION_NEGATIVE, NEGATIVE, POSITIVE
 from obverse.read.labelled import add_labelled
 from obverse.read.query_rows import instruction_of, start_row
 from obverse.read.rows import rows
-from obverse.records import Topic
 
 _FIRST, _SECOND = "hard_negative_document_1", "hard_negative_document_2"
 
@@ -27,8 +26,8 @@ def read_inf_ir(
     findings: Findings,
     *,
     columns: Mapping[str, str] | None = None,
-) -> Iterator[Topic]:
-    """Yields a topic for each query with two views that swap two documents, and one for each poisoned query."""
+) -> Gathering:
+    """Returns a topic for each query with two views that swap two documents, and one for each poisoned query."""
     gathering = Gathering(findings, "inf_ir")
     for line, row in rows(path, findings, columns=columns):
         document = "document" if "document" in row else "document_positive"
@@ -48,7 +47,7 @@ def read_inf_ir(
             findings.usable -= 1
             kinds = [(_SECOND, POSITIVE), (document, NEGATIVE)]
             _add(gathering, other, line, row, "instruction_positive", kinds)
-    yield from gathering.topics()
+    return gathering
 
 
 def _add(

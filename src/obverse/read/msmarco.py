@@ -84,4 +84,4 @@ def _text_triples(path: str | os.PathLike[str], findings: Findings) -> Iterator[
         topic = start_row(gathering, line, row)
         if topic is not None:
             add_labelled(gathering, topic, gathering.view(topic, ""), line, row, fields)
-    yield from gathering.topics()
+    yield from gathering

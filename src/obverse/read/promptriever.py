@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from obverse.read.faults import Findings
@@ -17,7 +17,6 @@ from obverse.read.judgements import INSTRUCTION_NEGATIVE, NEGATIVE, POSITIVE
 from obverse.read.labelled import add_labelled
 from obverse.read.query_rows import instruction_of, start_row
 from obverse.read.rows import rows
-from obverse.records import Topic
 
 _SUFFIX = re.compile(r"[-_](instruct|plain)$|#\d+$")
 
@@ -27,8 +26,8 @@ def read_promptriever(
     findings: Findings,
     *,
     columns: Mapping[str, str] | None = None,
-) -> Iterator[Topic]:
-    """Yields one topic for each query: its plain row and its instructed rows become views.
+) -> Gathering:
+    """Returns one topic for each query: its plain row and its instructed rows become views.
 
     ``new_negatives`` are instruction negatives of the instructed view.
     """
@@ -47,7 +46,7 @@ def read_promptriever(
         ]
         view = gathering.view(topic, instruction)
         add_labelled(gathering, topic, view, line, row, fields, bare=False)
-    yield from gathering.topics()
+    return gathering
 
 
 def apart(row: dict[str, Any]) -> dict[str, Any]:

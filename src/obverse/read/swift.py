@@ -7,7 +7,7 @@ is the instruction.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from obverse.read.faults import Findings
@@ -16,7 +16,6 @@ from obverse.read.judgements import NEGATIVE, POSITIVE
 from obverse.read.labelled import add_labelled
 from obverse.read.query_rows import instruction_of, start_row
 from obverse.read.rows import rows
-from obverse.records import Topic
 
 
 def read_swift(
@@ -24,8 +23,8 @@ def read_swift(
     findings: Findings,
     *,
     columns: Mapping[str, str] | None = None,
-) -> Iterator[Topic]:
-    """Yields the topics of an ms-swift file."""
+) -> Gathering:
+    """Returns the topics of an ms-swift file."""
     gathering = Gathering(findings, "swift")
     for line, row in rows(path, findings, columns=columns):
         asked = {
@@ -44,7 +43,7 @@ def read_swift(
         }
         fields = [("positive_messages", POSITIVE), ("negative_messages", NEGATIVE)]
         add_labelled(gathering, topic, view, line, documents, fields)
-    yield from gathering.topics()
+    return gathering
 
 
 def said(turns: Any, role: str) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from obverse.read.labelled import add_labelled
 from obverse.read.passages import passages, string_id
 from obverse.read.query_rows import instruction_of, start_row
 from obverse.read.rows import rows
-from obverse.records import Topic
 
 _IDS = (("positive_document_ids", POSITIVE), ("negative_document_ids", NEGATIVE))
 
@@ -32,8 +31,8 @@ def read_tevatron(
     *,
     columns: Mapping[str, str] | None = None,
     corpus: str | os.PathLike[str] | None = None,
-) -> Iterator[Topic]:
-    """Yields the topics of a Tevatron file.
+) -> Gathering:
+    """Returns the topics of a Tevatron file.
 
     Args:
         corpus: The documents of the new form; by default ``corpus.jsonl`` beside the file.
@@ -58,7 +57,7 @@ def read_tevatron(
         source = findings.file
         wanted.resolve(_corpus(path, corpus), gathering)
         findings.file = source
-    yield from gathering.topics()
+    return gathering
 
 
 class _Wanted:

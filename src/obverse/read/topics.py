@@ -75,8 +75,8 @@ def _look(topic: Topic, line: int, findings: Findings) -> None:
             code = "blank_text" if doc.text else "empty_text"
             findings.note(code, line, f"{field}.text", f"document {doc.doc_id!r} is blank")
         if findings.inspector is not None:
-            uid = text_uid(full_text(doc))
-            findings.inspector.document(doc.doc_id, doc.title, doc.text, line, field, uid)
+            whole = full_text(doc)
+            findings.inspector.documents([doc.doc_id], [whole], [line], [field], [text_uid(whole)])
     for number, view in enumerate(topic.views):
         if not view.negatives:
             findings.note("no_negative", line, f"views[{number}]", f"topic {topic.topic_id!r}")

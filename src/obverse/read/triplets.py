@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from obverse.read.faults import Findings
@@ -18,7 +18,6 @@ from obverse.read.judgements import NEGATIVE, POSITIVE
 from obverse.read.labelled import add_labelled
 from obverse.read.query_rows import instruction_of, start_row
 from obverse.read.rows import rows
-from obverse.records import Topic
 
 _POSITIVE = re.compile(r"(pos|positives?)(_\d+)?|sentence2|answer")
 _NEGATIVE = re.compile(r"(neg|negatives?)(_\d+)?|sentence3")
@@ -30,8 +29,8 @@ def read_triplets(
     *,
     columns: Mapping[str, str] | None = None,
     quoting: str = "guess",
-) -> Iterator[Topic]:
-    """Yields the topics of a file of pairs, triplets or n-tuples (JSON Lines, CSV, TSV, Parquet)."""
+) -> Gathering:
+    """Returns the topics of a file of pairs, triplets or n-tuples (JSON Lines, CSV, TSV, Parquet)."""
     gathering = Gathering(findings, "triplets")
     for line, row in rows(path, findings, columns=columns, quoting=quoting):
         topic = start_row(gathering, line, row)
@@ -45,7 +44,7 @@ def read_triplets(
             fields = [("sentence2", kind)] if kind is not None else []
         strange = {field for field, _ in fields if field in _LISTS and isinstance(row[field], str)}
         add_labelled(gathering, topic, view, line, row, fields, bare=not strange)
-    yield from gathering.topics()
+    return gathering
 
 
 def _pair_kind(value: Any, name: str, line: int, findings: Findings) -> int | None:

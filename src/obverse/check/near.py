@@ -1,0 +1,77 @@
+"""Pairs of texts that may be nearly the same, found without comparing their words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+NEAR = 0.9
+"""Share of common words from which two texts are nearly the same."""
+
+_APART = (1 - NEAR) / (1 + NEAR) + 1e-9
+"""Texts that share that much differ in at most this part of all their words, counted in both."""
+
+_TEXTS_AT_ONCE, _PAIRS_AT_ONCE = 2_000, 100_000
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.int32)
+
+Numbers = NDArray[np.int64]
+
+
+class Outlines:
+    """Outlines of texts by number, made when they are first asked for.
+
+    An outline is a set of 256 bits for the words of a text, and how many words there are: texts that differ in n
+    words differ in at most n bits.
+    """
+
+    def __init__(self) -> None:
+        self._bits = np.zeros((0, 4), dtype=np.uint64)
+        self._sizes = np.zeros(0, dtype=np.int32)
+
+    def alike(
+        self, some: Numbers, others: Numbers, text_of: Callable[[int], str]
+    ) -> NDArray[np.int64]:
+        """Returns at which places two texts, given by number, may share :data:`NEAR` of their words."""
+        self._make(np.unique(np.concatenate([some, others])), text_of)
+        found: list[Numbers] = []
+        for start in range(0, len(some), _PAIRS_AT_ONCE):
+            rows = slice(start, start + _PAIRS_AT_ONCE)
+            a, b = some[rows], others[rows]
+            apart = _BITS[(self._bits[a] ^ self._bits[b]).view(np.uint8)].sum(axis=1)
+            near = apart <= _APART * (self._sizes[a] + self._sizes[b])
+            found.append(np.flatnonzero(near) + start)
+        return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+
+    def _make(self, numbers: Numbers, text_of: Callable[[int], str]) -> None:
+        room = int(numbers.max(initial=-1)) + 1 - len(self._sizes)
+        if room > 0:
+            room = max(room, len(self._sizes) // 4)
+            self._bits = np.concatenate([self._bits, np.zeros((room, 4), dtype=np.uint64)])
+            self._sizes = np.concatenate([self._sizes, np.full(room, -1, dtype=np.int32)])
+        missing = numbers[self._sizes[numbers] < 0].tolist()
+        for start in range(0, len(missing), _TEXTS_AT_ONCE):
+            part = missing[start : start + _TEXTS_AT_ONCE]
+            self._bits[part], self._sizes[part] = outlines(list(map(text_of, part)))
+
+
+def outlines(texts: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[Any]]:
+    """Returns the bits ``[n, 4]`` and the number of words ``[n]`` of texts."""
+    hashes: list[int] = []
+    sizes = np.zeros(len(texts), dtype=np.int32)
+    for number, text in enumerate(texts):
+        words = text.lower().split()
+        hashes += map(hash, words)
+        sizes[number] = len(words)
+    bits = np.zeros((len(texts), 4), dtype=np.uint64)
+    full = np.flatnonzero(sizes)
+    if len(full):
+        starts = np.cumsum(sizes[full]) - sizes[full]
+        each = np.asarray(hashes, dtype=np.int64)
+        bit = np.left_shift(np.uint64(1), (each & 63).astype(np.uint64))
+        for quarter in range(4):
+            here = np.where((each >> 6 & 3) == quarter, bit, np.uint64(0))
+            bits[full, quarter] = np.bitwise_or.reduceat(here, starts)
+    return bits, sizes
