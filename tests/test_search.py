@@ -74,3 +74,16 @@ def test_negative_and_zero_scores_are_ordered_too() -> None:
     docs = np.array([[-1.0], [0.0], [1.0], [-0.0], [-2.0]], dtype=np.float32)
     rows, scores = top_docs(np.ones((1, 1), np.float32), docs, 5)
     assert rows.tolist() == [[2, 1, 3, 0, 4]] and scores[0, 0] == 1.0
+
+
+def test_no_query_finds_nothing() -> None:
+    rows, scores = top_docs(np.zeros((0, 4), np.float32), np.ones((9, 4), np.float32), 3)
+    assert rows.shape == scores.shape == (0, 0)
+
+
+@pytest.mark.parametrize("damage", [np.nan, np.inf, -np.inf])
+def test_a_damaged_document_is_named_whatever_the_query(damage: float) -> None:
+    docs = np.ones((5_000, 4), np.float32)
+    docs[4_321, 2] = damage
+    with pytest.raises(InputError, match="row 4321"):
+        top_docs(np.zeros((1, 4), np.float32), docs, 3)

