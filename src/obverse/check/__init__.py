@@ -9,10 +9,11 @@ from typing import Any
 from obverse.check.inspection import Inspection, Limits
 from obverse.errors import InputError
 from obverse.identity import text_uid
-from obverse.read import on_disk, read, said_guess
+from obverse.read import on_disk, read, said_guess, topics_of
 from obverse.read.corpus import read_corpus_rows
 from obverse.read.faults import FAULTS, Findings, Severity
 from obverse.read.formats import NoRows, guess
+from obverse.read.gathering import Gathering
 from obverse.read.qrels import qrels_rows
 from obverse.read.rows import rows
 from obverse.records import Topic
@@ -78,8 +79,13 @@ def _inspect(
                 findings.usable += 1
         elif form is not None:
             apart = {uid: name for other in apart_from for uid, name in known_texts(other).items()}
-            for topic in read(path, form, findings=findings, columns=columns, **options):
-                _apart(topic, apart, findings)
+            topics = topics_of(path, form, findings, columns, options)
+            if isinstance(topics, Gathering) and not apart:
+                for _ in topics.parts():
+                    pass  # the inspector looks at them
+            else:
+                for topic in topics:
+                    _apart(topic, apart, findings)
     except InputError as error:
         if not _is_content(error):
             raise

@@ -18,12 +18,22 @@ from obverse.files.json_text import (
 from obverse.files.lines import BOM, LineFacts, read_line_blocks, read_lines
 from obverse.files.opening import open_bytes
 from obverse.files.repeated_keys import key_count, may_repeat_keys, repeated_keys
-from obverse.files.topic_tables import parquet, unicode_alone
+from obverse.files.topic_tables import (
+    CHARACTERS_AT_ONCE,
+    TOPICS_AT_ONCE,
+    parquet,
+    topic_table,
+    topic_tables,
+    unicode_alone,
+    write_tables,
+)
 from obverse.files.topics import read_topics, topic_rows, write_topics
 from obverse.files.whole import whole_file
 
 __all__ = [
     "BOM",
+    "CHARACTERS_AT_ONCE",
+    "TOPICS_AT_ONCE",
     "LineFacts",
     "digest",
     "in_folder",
@@ -42,9 +52,12 @@ __all__ = [
     "repeated_keys",
     "to_json",
     "topic_rows",
+    "topic_table",
+    "topic_tables",
     "unicode_alone",
     "whole_file",
     "write_json",
     "write_json_lines",
+    "write_tables",
     "write_topics",
 ]

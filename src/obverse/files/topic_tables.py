@@ -16,8 +16,8 @@ from obverse.files.json_text import to_json
 from obverse.files.whole import whole_file
 from obverse.records import Topic
 
-_TOPICS_AT_ONCE = 1 << 20
-_CHARACTERS_AT_ONCE = 1 << 28
+TOPICS_AT_ONCE = 1 << 20
+CHARACTERS_AT_ONCE = 1 << 28
 """How many topics, and how many characters of different texts, one group of rows holds."""
 
 
@@ -53,11 +53,12 @@ def parquet() -> Any:
 
 
 def write_topic_table(path: str | os.PathLike[str], topics: Iterable[Topic]) -> int:
-    """Writes topics as Parquet and returns their number.
+    """Writes topics as Parquet and returns their number."""
+    return write_tables(path, topic_tables(topics))
 
-    A group of rows is as large as memory allows, so that its dictionary of texts holds each document once, however
-    many topics share it.
-    """
+
+def write_tables(path: str | os.PathLike[str], tables: Iterable[Any]) -> int:
+    """Writes Arrow tables of topics as the groups of rows of a Parquet file, and returns the number of topics."""
     pa, count = parquet(), 0
     # Without the Arrow schema the dictionaries are the file's own affair: every reader sees strings.
     settings = {
@@ -66,17 +67,67 @@ def write_topic_table(path: str | os.PathLike[str], topics: Iterable[Topic]) -> 
         "store_schema": False,
     }
     with unicode_alone(path), whole_file(path) as stream:
-        group = _Group()
-        with pa.parquet.ParquetWriter(stream, group.table(pa).schema, **settings) as writer:
-            for topic in topics:
-                group.add(topic)
-                count += 1
-                if group.is_full:
-                    writer.write_table(group.table(pa), _TOPICS_AT_ONCE)
-                    group = _Group()
-            if group.count:
-                writer.write_table(group.table(pa), _TOPICS_AT_ONCE)
+        schema = _Group().table(pa).schema
+        with pa.parquet.ParquetWriter(stream, schema, **settings) as writer:
+            for table in tables:
+                writer.write_table(table, TOPICS_AT_ONCE)
+                count += len(table)
     return count
+
+
+def topic_tables(topics: Iterable[Topic]) -> Iterator[Any]:
+    """Yields topics as Arrow tables.
+
+    A table is as large as memory allows, so that its dictionary of texts holds each document once, however many
+    topics share it.
+    """
+    pa, group = parquet(), _Group()
+    for topic in topics:
+        group.add(topic)
+        if group.is_full:
+            yield group.table(pa)
+            group = _Group()
+    if group.count:
+        yield group.table(pa)
+
+
+def topic_table(
+    pa: Any,
+    topic_ids: Any,
+    queries: Any,
+    docs: dict[str, Any],
+    views: dict[str, Any],
+    ends: tuple[Any, Any, Any],
+    labels: tuple[Any, Any],
+) -> Any:
+    """Returns an Arrow table with the columns that docs/records.md describes.
+
+    Args:
+        docs: doc_id, title and text of every topic's documents.
+        views: instruction, origin and checks of every topic's views.
+        ends: Where the documents and the views of each topic, and the labels of each view, begin, from 0 on.
+        labels: The doc_id and the label of every view's labels.
+    """
+
+    def struct(**columns: Any) -> Any:
+        return pa.StructArray.from_arrays(list(columns.values()), list(columns))
+
+    docs_end, views_end, labels_end = (pa.array(each, pa.int32()) for each in ends)
+    labelled = pa.MapArray.from_arrays(labels_end, *labels)
+    found = struct(
+        instruction=views["instruction"],
+        labels=labelled,
+        origin=views["origin"],
+        checks=views["checks"],
+    )
+    return pa.table(
+        {
+            "topic_id": topic_ids,
+            "query": queries,
+            "docs": pa.ListArray.from_arrays(docs_end, struct(**docs)),
+            "views": pa.ListArray.from_arrays(views_end, found),
+        }
+    )
 
 
 class _Pool(dict[str, int]):
@@ -124,7 +175,7 @@ class _Group:
     def is_full(self) -> bool:
         columns = (self.texts, self.titles, self.queries, self.instructions, self.origins)
         size = sum(column.pool.size for column in columns)
-        return size > _CHARACTERS_AT_ONCE or self.count >= _TOPICS_AT_ONCE
+        return size > CHARACTERS_AT_ONCE or self.count >= TOPICS_AT_ONCE
 
     def add(self, topic: Topic) -> None:
         """Adds one topic."""
@@ -145,34 +196,19 @@ class _Group:
         self.views_end.append(len(self.instructions.numbers))
 
     def table(self, pa: Any) -> Any:
-        """Returns the topics as an Arrow table with the columns that docs/records.md describes."""
+        """Returns the topics as an Arrow table."""
 
-        def struct(**columns: Any) -> Any:
-            return pa.StructArray.from_arrays(list(columns.values()), list(columns))
+        def arrow(**columns: _Column) -> dict[str, Any]:
+            return {name: column.arrow(pa) for name, column in columns.items()}
 
-        def lists(ends: array[int], values: Any) -> Any:
-            return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)
-
-        docs = struct(
-            doc_id=self.doc_ids.arrow(pa), title=self.titles.arrow(pa), text=self.texts.arrow(pa)
-        )
-        views = struct(
-            instruction=self.instructions.arrow(pa),
-            labels=pa.MapArray.from_arrays(
-                pa.array(self.labels_end, pa.int32()),
-                self.label_ids.arrow(pa),
-                self.labels.arrow(pa),
-            ),
-            origin=self.origins.arrow(pa),
-            checks=self.checks.arrow(pa),
-        )
-        return pa.table(
-            {
-                "topic_id": self.topic_ids.arrow(pa),
-                "query": self.queries.arrow(pa),
-                "docs": lists(self.docs_end, docs),
-                "views": lists(self.views_end, views),
-            }
+        return topic_table(
+            pa,
+            self.topic_ids.arrow(pa),
+            self.queries.arrow(pa),
+            arrow(doc_id=self.doc_ids, title=self.titles, text=self.texts),
+            arrow(instruction=self.instructions, origin=self.origins, checks=self.checks),
+            (self.docs_end, self.views_end, self.labels_end),
+            (self.label_ids.arrow(pa), self.labels.arrow(pa)),
         )
 
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from obverse.errors import InputError, SettingError
@@ -42,19 +42,23 @@ def read(
     """
     seen = Findings(file=os.fspath(path)) if findings is None else findings
     with on_disk(path, seen) as source:
-        yield from _read(source, format, seen, columns, options)
+        yield from topics_of(source, format, seen, columns, options)
     if findings is None:
         for line in seen.summary():
             say(line)
 
 
-def _read(
+def topics_of(
     path: str | os.PathLike[str],
     format: str | None,
     seen: Findings,
     columns: Mapping[str, str] | None,
     options: dict[str, Any],
-) -> Iterator[Topic]:
+) -> Iterable[Topic]:
+    """Returns the topics of a file or folder that can be read twice, as :func:`read` yields them.
+
+    Most readers give a :class:`obverse.read.gathering.Gathering`, which has the topics in columns too.
+    """
     if format is None:
         format, why = guess(path, dict(columns or {}))
         seen.said.append(said_guess(path, format, why, seen))
@@ -68,14 +72,15 @@ def _read(
     reader = reader_named(format)
     known = inspect.signature(reader).parameters
     if columns:
-        options["columns"] = columns
+        options = {**options, "columns": columns}
     for name in options:
         if name not in known:
             raise SettingError(
                 f"the format {format} takes no {name}",
                 fix=f"It takes {', '.join(list(known)[2:]) or 'no options'}",
             )
-    yield from reader(path, seen, **options)
+    topics: Iterable[Topic] = reader(path, seen, **options)
+    return topics
 
 
 def said_guess(path: str | os.PathLike[str], format: str, why: str, findings: Findings) -> str:
@@ -117,4 +122,4 @@ def reader_named(format: str) -> Any:
         raise SettingError(f"no reader {format!r} ({error})", fix="Write module:function") from None
 
 
-__all__ = ["FORMATS", "Findings", "read", "reader_named"]
+__all__ = ["FORMATS", "Findings", "read", "reader_named", "topics_of"]

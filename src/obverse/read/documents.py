@@ -109,7 +109,7 @@ class Documents:
         """
         if set(map(type, items)) != {dict} or len(every := set(map(tuple, items))) != 1:
             return [self._known(item) for item in items]
-        values, titled = _getter(next(iter(every)))
+        values, titled = getter(next(iter(every)))
         if values is None:
             return [-1] * len(items)
         ids, texts, titles = zip(*map(values, items), strict=True)
@@ -120,7 +120,7 @@ class Documents:
         return [n if n >= 0 and stored[n] == mark else -1 for n, mark in zip(numbers, marks)]  # noqa: B905
 
     def _known(self, item: Any) -> int:
-        values, titled = _getter(tuple(item)) if type(item) is dict else (None, False)
+        values, titled = getter(tuple(item)) if type(item) is dict else (None, False)
         if values is None:
             return -1
         doc_id, text, title = values(item)
@@ -201,12 +201,22 @@ class Documents:
         )
         return np.asarray(first[each], dtype=np.int32)
 
+    def has_twins(self, numbers: Numbers) -> bool:
+        """Whether two of these documents have the same text, as compared."""
+        same = np.frombuffer(self._same, dtype=np.int64)[numbers]
+        return len(np.unique(same)) < len(same)
+
+    @property
+    def is_unicode(self) -> bool:
+        """Whether every text can be written as UTF-8."""
+        return self.texts.is_unicode and self.titles.is_unicode
+
     def doc_id(self, number: int) -> str:
         return self.ids[number]
 
 
 @lru_cache(maxsize=10_000)
-def _getter(
+def getter(
     keys: tuple[str, ...],
 ) -> tuple[Callable[[dict[str, Any]], tuple[Any, ...]] | None, bool]:
     """Returns what gets id, text and title of an object with these keys, and whether there is a title."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,8 @@ from obverse.read.documents import Passages, marks_of
 from obverse.read.gathering import Gathering
 from obverse.read.json_rows import Block, Row
 from obverse.read.judgements import CLICKED, LAST_POSITION, NO_POSITION, SHOWN, Numbers
-from obverse.read.passages import is_blank
+from obverse.read.numbered import DocNumbers, is_odd
 
-_MARK = "\ufeff"
 _TYPES: dict[str, set[type]] = {
     "query": {str},
     "doc_id": {str},
@@ -51,14 +50,6 @@ class Numbering(dict[Any, int]):
         return np.fromiter(map(self.__getitem__, keys), np.int64, len(keys))
 
 
-class Numbered(Protocol):
-    """What gives documents their numbers."""
-
-    def found(self, ids: Sequence[str], marks: Sequence[int]) -> Numbers: ...
-
-    def numbers_of(self, passages: Passages) -> Numbers: ...
-
-
 @dataclass(slots=True)
 class FlatPart:
     """Neighbouring rows as columns ``[n]``; what stands often is numbered from 1.
@@ -86,7 +77,11 @@ class FlatPart:
 
 
 def flat_part(
-    columns: Columns, lines: Sequence[int], marks: Sequence[int], documents: Numbered, clicked: str
+    columns: Columns,
+    lines: Sequence[int],
+    marks: Sequence[int],
+    documents: DocNumbers,
+    clicked: str,
 ) -> FlatPart:
     """Returns rows that are all in order as a part, their documents numbered."""
     count = len(lines)
@@ -150,20 +145,16 @@ def flat_columns(rows: list[Row], names: Names) -> tuple[Columns, str] | None:
     return columns, named["clicked"]
 
 
-def odd_rows(columns: Columns, marks: Sequence[int], documents: Numbered) -> list[int]:
+def odd_rows(columns: Columns, marks: Sequence[int], documents: DocNumbers) -> list[int]:
     """Returns the rows that need the long way: a query or a document is empty, blank or begins with a mark."""
     queries, ids, texts = columns["query"], columns["doc_id"], columns["text"]
-    bad = {query for query in set(queries) if _is_odd(query)}
+    bad = {query for query in set(queries) if is_odd(query)}
     odd: set[int] = {at for at, query in enumerate(queries) if query in bad} if bad else set()
     if "" in ids:
         odd.update(at for at, doc_id in enumerate(ids) if not doc_id)
     unknown = np.flatnonzero(documents.found(ids, marks) < 0)
-    odd.update(at for at in unknown.tolist() if _is_odd(texts[at]))
+    odd.update(at for at in unknown.tolist() if is_odd(texts[at]))
     return sorted(odd)
-
-
-def _is_odd(text: str) -> bool:
-    return not text or text[0] == _MARK or is_blank(text)
 
 
 @dataclass(slots=True)

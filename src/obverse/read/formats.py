@@ -30,7 +30,7 @@ FORMATS: dict[str, str] = {
     "arctic": "obverse.read.arctic:read_arctic",
     "ir_datasets": "obverse.read.ir_data:read_ir_dataset",
 }
-"""Readers by format: ``module:function`` of ``(path, findings, **options) -> Iterator[Topic]``."""
+"""Readers by format: ``module:function`` of ``(path, findings, **options) -> Iterable[Topic]``."""
 
 NAMES = (*FORMATS, "corpus")
 """What ``--format`` takes; documents alone are no topics, and become ``corpus.jsonl``."""

@@ -134,8 +134,8 @@ class Labels:
     kinds: Numbers
     lines: Numbers
 
-    def where(self, rows: Mask | Numbers) -> Labels:
-        """Returns the labels at a mask or at indices."""
+    def where(self, rows: Mask | Numbers | slice) -> Labels:
+        """Returns the labels at a mask, at indices or in a slice."""
         return Labels(
             self.topics[rows], self.views[rows], self.docs[rows], self.kinds[rows], self.lines[rows]
         )

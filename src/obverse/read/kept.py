@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,33 @@ class Kept:
         ends = np.cumsum(np.bincount(topic[first], minlength=len(self.topics)))
         return self.labels.docs[first], np.concatenate([[0], ends])
 
+    def plain_first(self, instructed: Mask) -> Numbers:
+        """Returns the places of the views in the order in which topics have them, the plain one first."""
+        owner = np.repeat(np.arange(len(self.topics)), np.diff(self.view_starts))
+        return np.lexsort((np.arange(len(owner)), instructed, owner))
+
+    def rows_of(self, views: Numbers) -> tuple[Numbers, Numbers]:
+        """Returns the labels of views in another order, and where each view's begin."""
+        sizes = np.diff(self.starts)[views]
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        shift = self.starts[:-1][views] - ends[:-1]
+        return np.arange(ends[-1]) + np.repeat(shift, sizes), ends
+
+    def slices(self, size: int) -> Iterator[Kept]:
+        """Yields the topics in parts of so many."""
+        for start in range(0, len(self.topics), size):
+            topics = slice(start, start + size)
+            bounds = self.view_starts[start : start + size + 1]
+            first, end = int(bounds[0]), int(bounds[-1])
+            starts = self.starts[first : end + 1]
+            yield Kept(
+                self.labels.where(slice(int(starts[0]), int(starts[-1]))),
+                self.views[first:end],
+                starts - starts[0],
+                self.topics[topics],
+                bounds - first,
+            )
+
     def positives(self, view: int) -> list[int]:
         """Returns the positive documents of the view at a place."""
         rows = slice(*self.starts[view : view + 2])
@@ -70,6 +98,31 @@ class Kept:
         rows = np.repeat(negative, each)
         turn = np.arange(len(rows)) - np.repeat(np.cumsum(each) - each, each)
         return rows, positive[first[view[rows]] + turn]
+
+
+def joined(parts: list[Kept]) -> Kept:
+    """Returns parts as one."""
+    if len(parts) == 1:
+        return parts[0]
+    return Kept(
+        Labels(
+            *(
+                np.concatenate([getattr(part.labels, name) for part in parts])
+                for name in Labels.__slots__
+            )
+        ),
+        np.concatenate([part.views for part in parts]),
+        _after_each_other([part.starts for part in parts]),
+        np.concatenate([part.topics for part in parts]),
+        _after_each_other([part.view_starts for part in parts]),
+    )
+
+
+def _after_each_other(starts: list[Numbers]) -> Numbers:
+    """Returns the bounds of parts, each from 0 on, as the bounds of all."""
+    before = np.cumsum([0, *(each[-1] for each in starts)])
+    moved = [each[:-1] + shift for each, shift in zip(starts, before, strict=False)]
+    return np.concatenate([*moved, before[-1:]])
 
 
 def kept(labels: Labels) -> Kept:

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from obverse.read.gathering import Gathering
+from obverse.read.json_rows import Block, Row
 from obverse.read.judgements import POSITIVE
+from obverse.read.numbered import NumberedDocs, numbered
 from obverse.read.passages import passage_of, passages
+
+
+def labelled_rows(
+    gathering: Gathering,
+    blocks: Iterable[Block],
+    fields: Iterable[str],
+    settle: Callable[[Row], Row],
+) -> Iterator[tuple[int, Row]]:
+    """Yields ``(line, row)`` with numbers in place of documents, except where a block needs a closer look.
+
+    Args:
+        fields: The fields of documents, in the order in which they will be added.
+        settle: Gives a row the names that obverse knows.
+    """
+    findings, names = gathering.findings, list(fields)
+    for block in blocks:
+        block.rows = [settle(row) for row in block.rows]
+        rows = numbered(block.rows, block.lines, names, gathering.documents)
+        if rows is not None:
+            block.rows = rows
+            findings.object_documents = True
+        yield from block.each(findings)
 
 
 def add_labelled(
@@ -51,6 +75,8 @@ def _numbers(
 ) -> tuple[list[int], str | None]:
     """Returns the numbers of a field's documents, and why the last unusable one is none."""
     documents, findings = gathering.documents, gathering.findings
+    if type(value) is NumberedDocs:
+        return value, None
     if type(value) is not list:
         found, reason = passages(value, field, line, findings, bare=bare)
         return [documents.number(passage, line, field) for passage, _ in found], reason

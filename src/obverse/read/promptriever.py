@@ -14,9 +14,9 @@ from typing import Any
 from obverse.read.faults import Findings
 from obverse.read.gathering import Gathering
 from obverse.read.judgements import INSTRUCTION_NEGATIVE, NEGATIVE, POSITIVE
-from obverse.read.labelled import add_labelled
+from obverse.read.labelled import add_labelled, labelled_rows
 from obverse.read.query_rows import instruction_of, start_row
-from obverse.read.rows import rows
+from obverse.read.rows import row_blocks
 
 _SUFFIX = re.compile(r"[-_](instruct|plain)$|#\d+$")
 
@@ -32,8 +32,9 @@ def read_promptriever(
     ``new_negatives`` are instruction negatives of the instructed view.
     """
     gathering = Gathering(findings, "promptriever")
-    for line, row in rows(path, findings, columns=columns):
-        row = apart(row)
+    blocks = row_blocks(path, findings, columns=columns)
+    names = ("positive_passages", "new_negatives", "negative_passages")
+    for line, row in labelled_rows(gathering, blocks, names, apart):
         topic = start_row(gathering, line, row, by_query=True)
         if topic is None:
             continue

@@ -60,6 +60,12 @@ def _fits(instruction: Any) -> bool:
     return instruction is None or isinstance(instruction, str) or instruction != instruction
 
 
+def is_asked(row: dict[str, Any]) -> bool:
+    """Whether :func:`start_row` will find a topic for the row."""
+    query = query_of(row)
+    return type(query) is str and not is_blank(query) and _fits(row.get("instruction"))
+
+
 def query_of(row: dict[str, Any]) -> Any:
     """Returns the row's query under whichever name it has, or None."""
     query = row.get("query")

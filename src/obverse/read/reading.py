@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from obverse.errors import InputError
-from obverse.files import write_json_lines, write_topics
+from obverse.files import topic_tables, write_json_lines, write_tables, write_topics
 from obverse.log import say
-from obverse.read import read
+from obverse.read import on_disk, read, topics_of
 from obverse.read.corpus import read_corpus_rows
 from obverse.read.faults import Findings
 from obverse.read.formats import guess
+from obverse.read.gathering import Gathering
 from obverse.read.rows import column_map
-from obverse.records import Topic
+from obverse.read.tables import gathered_tables
 from obverse.stages import Counts, finish_stage, refuse_own_input
+
+T = TypeVar("T")
 
 
 def read_file(
@@ -40,8 +43,12 @@ def read_file(
     findings, left = Findings(file=os.fspath(source)), Counts()
     if _is_corpus(source, format, map):
         return _read_documents(source, out, map)
-    topics = read(source, format, findings=findings, columns=column_map(map), **options)
-    write_topics(out, left.watch(_spoken(topics, findings)))
+    columns = column_map(map)
+    if os.fspath(out).endswith(".parquet"):
+        write_tables(out, _tables(source, format, findings, columns, options, left))
+    else:
+        topics = read(source, format, findings=findings, columns=columns, **options)
+        write_topics(out, left.watch(_spoken(topics, findings)))
     for line in findings.summary():
         say(line)
     inputs = _files(source)
@@ -57,6 +64,24 @@ def read_file(
         parameters=parameters | {"faults": dict(findings.counts)} | findings.facts,
     )
     return findings
+
+
+def _tables(
+    source: str | os.PathLike[str],
+    format: str | None,
+    findings: Findings,
+    columns: dict[str, str],
+    options: dict[str, Any],
+    left: Counts,
+) -> Iterator[Any]:
+    """Yields the topics of a source as Arrow tables."""
+    with on_disk(source, findings) as path:
+        topics = topics_of(path, format, findings, columns, options)
+        if isinstance(topics, Gathering) and topics.documents.is_unicode:
+            parts = _spoken(topics.parts(), findings)
+            yield from gathered_tables(topics, parts, left)
+        else:
+            yield from topic_tables(left.watch(_spoken(iter(topics), findings)))
 
 
 def _is_corpus(source: str | os.PathLike[str], format: str | None, map: str) -> bool:
@@ -87,14 +112,14 @@ def _read_documents(
     return findings
 
 
-def _spoken(topics: Iterator[Topic], findings: Findings) -> Iterator[Topic]:
+def _spoken(found: Iterator[T], findings: Findings) -> Iterator[T]:
     """Says guesses and rules before the long part begins, and the rest at the end."""
-    topic = None
-    for topic in topics:
+    one = None
+    for one in found:
         _say_all(findings.said)
-        yield topic
+        yield one
     _say_all(findings.said)
-    if topic is None:
+    if one is None:
         reasons = ", ".join(f"{n:,} {why}" for why, n in findings.drops.by_reason.most_common())
         raise InputError(
             f"no row can be used ({reasons or 'there is none'})",

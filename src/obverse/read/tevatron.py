@@ -17,10 +17,10 @@ from obverse.read.faults import Findings
 from obverse.read.flag_embedding import as_asked
 from obverse.read.gathering import Gathering
 from obverse.read.judgements import NEGATIVE, POSITIVE
-from obverse.read.labelled import add_labelled
+from obverse.read.labelled import add_labelled, labelled_rows
 from obverse.read.passages import passages, string_id
 from obverse.read.query_rows import instruction_of, start_row
-from obverse.read.rows import rows
+from obverse.read.rows import row_blocks, rows
 
 _IDS = (("positive_document_ids", POSITIVE), ("negative_document_ids", NEGATIVE))
 
@@ -43,8 +43,8 @@ def read_tevatron(
     gathering = Gathering(findings, "tevatron")
     wanted = _Wanted()
     fields = [("positive_passages", POSITIVE), ("negative_passages", NEGATIVE)]
-    for line, row in rows(path, findings, columns=columns):
-        row = as_asked(row)
+    blocks = row_blocks(path, findings, columns=columns)
+    for line, row in labelled_rows(gathering, blocks, [name for name, _ in fields], as_asked):
         topic = start_row(gathering, line, row)
         if topic is None:
             continue
