@@ -1,9 +1,10 @@
 """Runs mteb itself and this package on one small local task in FollowIR's form, and shows the values side by side.
 
-    python benchmarks/mteb_agreement.py TOPICS_FOLDER [--model all-MiniLM-L6-v2] [--max-tokens 128]
+    python benchmarks/mteb_agreement.py [TOPICS_FOLDER] [--model all-MiniLM-L6-v2] [--max-tokens 128]
 
-Each topic with two instructed views becomes a FollowIR topic: the first view is the original instruction, the second
-the changed one, and the documents that the second rules out are the changed ones. Needs mteb (pip install mteb).
+TOPICS_FOLDER is the packaged sample unless given. Each topic with two instructed views becomes a FollowIR topic: the
+first view is the original instruction, the second the changed one, and the documents that the second rules out are the
+changed ones. Needs mteb (pip install mteb).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from obverse.files import in_folder, read_corpus, read_topics, write_json_lines
 from obverse.models import load_encoder
 from obverse.mteb_adapter import MtebModel
 from obverse.records import Label
+from obverse.sample import sample_folder
 
 
 def write_task(topics_folder: str, home: Path) -> None:
@@ -108,7 +110,7 @@ def mteb_task(home: Path) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("topics")
+    parser.add_argument("topics", nargs="?", default=str(sample_folder()))
     parser.add_argument("--model", default="all-MiniLM-L6-v2")
     parser.add_argument("--max-tokens", type=int, default=128)
     options = parser.parse_args()

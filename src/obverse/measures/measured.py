@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from obverse.sampling import seed_for
 
 RESAMPLES = 2_000
 _CELLS = 250_000  # so many drawn rows fit a processor's cache
+_KEPT = 4_000_000  # draws that are kept for the next measure: at most 32 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +121,19 @@ def resampled_means(
     values: NDArray[np.float64], *, seed: int, resamples: int = RESAMPLES
 ) -> NDArray[np.float64]:
     """Returns the means of ``resamples`` draws with replacement, each as large as the sample."""
-    rng = np.random.default_rng(seed_for(seed, "bootstrap", len(values)))
-    at_once = max(1, _CELLS // len(values))
-    means = np.empty(resamples)
+    sizes = (seed, len(values), resamples)
+    blocks = _kept_draws(*sizes) if len(values) * resamples <= _KEPT else _draws(*sizes)
+    return np.concatenate([values[drawn].mean(axis=1) for drawn in blocks])
+
+
+def _draws(seed: int, topics: int, resamples: int) -> Iterator[NDArray[np.int64]]:
+    rng = np.random.default_rng(seed_for(seed, "bootstrap", topics))
+    at_once = max(1, _CELLS // topics)
     for start in range(0, resamples, at_once):
-        size = min(at_once, resamples - start)
-        drawn = rng.integers(0, len(values), size=(size, len(values)))
-        means[start : start + size] = values[drawn].mean(axis=1)
-    return means
+        yield rng.integers(0, topics, size=(min(at_once, resamples - start), topics))
+
+
+@lru_cache(maxsize=1)
+def _kept_draws(*sizes: int) -> tuple[NDArray[np.int64], ...]:
+    """The draws of the measure before, which most often has the same topics."""
+    return tuple(_draws(*sizes))
