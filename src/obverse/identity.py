@@ -12,7 +12,10 @@ import unicodedata
 def normalised(text: str) -> str:
     """Returns the text as compared: NFKC, case-folded, runs of white space as one blank, trimmed."""
     if text.isascii():
-        return " ".join(text.lower().split())
+        lower = text.lower()
+        if lower.isprintable() and "  " not in lower and lower == lower.strip():
+            return lower  # nothing to take away, and most texts are like that
+        return " ".join(lower.split())
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(unicodedata.normalize("NFKC", folded).split())
 

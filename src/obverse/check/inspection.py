@@ -12,10 +12,10 @@ import numpy as np
 
 from obverse.check.languages import language
 from obverse.check.near import NEAR, Outlines
-from obverse.check.schema import RepeatedRows, SchemaWatch
+from obverse.check.schema import RepeatedRows, SchemaWatch, marks, shape
 from obverse.identity import normalised, same_text_rule, text_uid
 from obverse.read.documents import full_text
-from obverse.read.faults import Example, Findings
+from obverse.read.faults import Example, Findings, Looks
 from obverse.read.gathering import Gathering
 from obverse.read.kept import Kept
 from obverse.records import Doc, Label, Topic, View
@@ -30,6 +30,8 @@ _COPY_WORDS = 8
 
 _NULL_WORDS = frozenset({"nan", "null", "none", "undefined", "n/a", "<na>", "nil"})
 _LONG_QUERY = 2_000
+
+_LOOKS = Looks(language, shape, marks)
 
 
 @dataclass(slots=True)
@@ -53,6 +55,7 @@ class Inspection:
 
     findings: Findings
     limits: Limits = field(default_factory=Limits)
+    looks: Looks = _LOOKS
     leaks: dict[int, str] = field(default_factory=dict)
     leak_code: str = "benchmark_leak"
     leaked_documents: bool = True
@@ -73,9 +76,13 @@ class Inspection:
         """Follows the shape of rows."""
         self._schema.rows(lines, rows, self.findings)
 
-    def raws(self, lines: Sequence[int], raws: Sequence[bytes]) -> None:
+    def as_before(self, shape: Any, count: int) -> bool:
+        """Follows the shape of rows that need not be seen."""
+        return self._schema.as_before(shape, count)
+
+    def raws(self, lines: Sequence[int], marks: bytes) -> None:
         """Looks for rows that stand twice."""
-        self._repeated.add(lines, raws, self.findings)
+        self._repeated.add(lines, marks, self.findings)
 
     def documents(
         self,
@@ -84,10 +91,12 @@ class Inspection:
         lines: Sequence[int],
         fields: Sequence[str],
         uids: Sequence[int],
+        looks: Sequence[str | None],
     ) -> None:
         """Looks at the ids, languages, lengths and copies of documents."""
         note = self.findings.note
-        for doc_id, text, line, place, uid in zip(ids, texts, lines, fields, uids, strict=True):
+        columns = zip(ids, texts, lines, fields, uids, looks, strict=True)
+        for doc_id, text, line, place, uid, found in columns:
             self._id(doc_id, line, place)
             if self._ids.setdefault(doc_id, uid) != uid:
                 message = f"document {doc_id!r} has another text before"
@@ -98,7 +107,7 @@ class Inspection:
                 note("duplicate_document", line, place, message)
             if len(text) < 20 and text.strip().lower() in _NULL_WORDS:
                 note("null_word", line, place, f"document {doc_id!r} is {text!r}")
-            self._language("document", text, doc_id, line, place)
+            self._spoken("document", found, doc_id, line, place)
             self._tokens(text, doc_id, line, place)
             if self.leaks and self.leaked_documents and uid in self.leaks:
                 message = f"document {doc_id!r} is in {self.leaks[uid]}"
@@ -227,7 +236,10 @@ class Inspection:
             self._ids.setdefault(name, 0) if field == "query_id" else None
 
     def _language(self, what: str, text: str, name: str, line: int, field: str) -> None:
-        found = language(text)
+        self._spoken(what, language(text), name, line, field)
+
+    def _spoken(self, what: str, found: str | None, name: str, line: int, field: str) -> None:
+        """Counts a language."""
         if found is None:
             return
         self._languages.setdefault(what, Counter())[found] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from collections.abc import Sequence
 from operator import itemgetter
@@ -10,6 +11,9 @@ from typing import Any
 import numpy as np
 
 from obverse.read.faults import Findings
+
+Shape = dict[str, set[str | None]]
+"""The names of the types of each key's values."""
 
 
 class SchemaWatch:
@@ -27,26 +31,18 @@ class SchemaWatch:
         """Notes new keys and new types where they first appear in a file."""
         if findings.file != self._file:
             self._begin(findings.file)
-        if not self._as_before(rows):
+        if not self.as_before(shape(rows), len(rows)):
             for line, row in zip(lines, rows, strict=True):
                 self._row(line, row, findings)
-        else:
-            self._rows += len(rows)
 
-    def _as_before(self, rows: list[dict[str, Any]]) -> bool:
-        """Whether rows of one set of keys bring no type that was not seen before."""
-        keys = tuple(rows[0])
-        if set(map(tuple, rows)) != {keys}:
+    def as_before(self, found: Shape | None, count: int) -> bool:
+        """Takes so many rows of one shape, if they bring no type that was not seen before."""
+        if found is None:
             return False
-        for key in keys:
-            column = list(map(itemgetter(key), rows))
-            kinds = set(map(type, column))
-            if not kinds.isdisjoint((list, dict)):
-                names = set(map(type_name, column))
-            else:
-                names = {_SCALARS.get(kind, "?") for kind in kinds}
-            if not names <= {None, *self._types.get(key, ())}:
-                return False
+        known = self._types
+        if not all(key in known and names <= {None, *known[key]} for key, names in found.items()):
+            return False
+        self._rows += count
         return True
 
     def _row(self, line: int, row: dict[str, Any], findings: Findings) -> None:
@@ -70,6 +66,22 @@ class SchemaWatch:
                 before, where = next(iter(types.items()))
                 findings.note("type_drift", line, key, f"is {kind} here, {before} in line {where}")
             types[kind] = line
+
+
+def shape(rows: list[dict[str, Any]]) -> Shape | None:
+    """Returns the names of the types of each key's values, or None where rows differ in their keys."""
+    keys = tuple(rows[0])
+    if set(map(tuple, rows)) != {keys}:
+        return None
+    found: Shape = {}
+    for key in keys:
+        column = list(map(itemgetter(key), rows))
+        kinds = set(map(type, column))
+        if kinds.isdisjoint((list, dict)):
+            found[key] = {_SCALARS.get(kind, "?") for kind in kinds}
+        else:
+            found[key] = set(map(type_name, column))
+    return found
 
 
 _SCALARS: dict[type, str | None] = {
@@ -119,12 +131,12 @@ class RepeatedRows:
         self._marks, self._lines = array("q"), array("i")
         self._file = ""
 
-    def add(self, lines: Sequence[int], raws: Sequence[bytes], findings: Findings) -> None:
-        """Takes lines; those of another file are compared among themselves."""
+    def add(self, lines: Sequence[int], marks: bytes, findings: Findings) -> None:
+        """Takes lines by their marks; those of another file are compared among themselves."""
         if findings.file != self._file:
             self.close(findings)
             self._file = findings.file
-        self._marks.extend(map(hash, raws))
+        self._marks.frombytes(marks)
         self._lines.extend(lines)
 
     def close(self, findings: Findings) -> None:
@@ -138,3 +150,8 @@ class RepeatedRows:
             findings.note("duplicate_row", self._lines[at], None, f"the same as line {before}")
         findings.file = file
         self._marks, self._lines = array("q"), array("i")
+
+
+def marks(raws: Sequence[bytes]) -> bytes:
+    """Returns eight bytes for each line, equal for equal lines alone (but for one chance in 2**64)."""
+    return b"".join([hashlib.sha1(raw, usedforsecurity=False).digest()[:8] for raw in raws])

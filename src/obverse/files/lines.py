@@ -74,24 +74,32 @@ def read_line_blocks(
 
     Lines of white space alone may be left in.
     """
-    facts = LineFacts() if facts is None else facts
-    number = 0
     with open_bytes(path) as stream:
-        for lines, odd in _blocks(stream):
-            numbers: Sequence[int] = range(number + 1, number + 1 + len(lines))
-            number += len(lines)
-            if odd:
-                lines = [
-                    _cleaned(raw, n, facts, path) for n, raw in zip(numbers, lines, strict=True)
-                ]
-            if b"" in lines:
-                for n, line in zip(numbers, lines, strict=True):
-                    if not line:
-                        facts.skipped(n)
-                numbers = [n for n, line in zip(numbers, lines, strict=True) if line]
-                lines = [line for line in lines if line]
-            if lines:
-                yield numbers, lines
+        yield from line_blocks(stream, path, LineFacts() if facts is None else facts)
+
+
+def line_blocks(
+    stream: IO[bytes], path: str | os.PathLike[str], facts: LineFacts, number: int = 0
+) -> Iterator[tuple[Sequence[int], list[bytes]]]:
+    """Yields ``(line numbers, lines)`` of a stream, as :func:`read_line_blocks`.
+
+    Args:
+        path: What the stream reads, for errors.
+        number: Lines of the file before the stream.
+    """
+    for lines, odd in _blocks(stream):
+        numbers: Sequence[int] = range(number + 1, number + 1 + len(lines))
+        number += len(lines)
+        if odd:
+            lines = [_cleaned(raw, n, facts, path) for n, raw in zip(numbers, lines, strict=True)]
+        if b"" in lines:
+            for n, line in zip(numbers, lines, strict=True):
+                if not line:
+                    facts.skipped(n)
+            numbers = [n for n, line in zip(numbers, lines, strict=True) if line]
+            lines = [line for line in lines if line]
+        if lines:
+            yield numbers, lines
 
 
 def _blocks(stream: IO[bytes]) -> Iterator[tuple[list[bytes], bool]]:

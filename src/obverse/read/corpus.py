@@ -8,8 +8,7 @@ from pathlib import Path
 
 from obverse.errors import InputError
 from obverse.files import in_folder, topic_rows
-from obverse.identity import text_uid
-from obverse.read.documents import HUGE, note_huge, whole_text
+from obverse.read.documents import HUGE, inspected, note_huge, whole_text
 from obverse.read.faults import Findings
 from obverse.read.passages import passages
 from obverse.read.rows import rows
@@ -60,9 +59,7 @@ def read_corpus_rows(
         for (doc_id, title, text), _item in found:
             if len(text) > HUGE:
                 note_huge(findings, doc_id, len(text), line, "text")
-            if findings.inspector is not None:
-                whole = whole_text(title, text)
-                findings.inspector.documents([doc_id], [whole], [line], ["text"], [text_uid(whole)])
+            inspected(findings, doc_id, whole_text(title, text), line, "text")
             mark = hash((title, text))
             if marks.setdefault(doc_id, mark) != mark:
                 findings.set_aside(doc_id, "an id with another text before", line)

@@ -31,7 +31,14 @@ HUGE = 32_000
 
 @dataclass(slots=True)
 class Passages:
-    """Documents in columns, with where each stands; ``titles`` is empty where none has one."""
+    """Documents in columns, with where each stands.
+
+    Attributes:
+        titles: Empty where none has one.
+        marks: What tells documents of one id apart.
+        uids: Their content hashes, where they are known already.
+        looks: What the inspector's look found, where it is known already.
+    """
 
     ids: Sequence[str]
     titles: Sequence[str]
@@ -39,6 +46,8 @@ class Passages:
     marks: Sequence[int]
     lines: Sequence[int]
     fields: Sequence[str]
+    uids: Sequence[int] = ()
+    looks: Sequence[Any] = ()
 
     def one(self, at: int) -> tuple[Passage, int, str]:
         title = self.titles[at] if self.titles else ""
@@ -164,20 +173,24 @@ class Documents:
         self.texts.extend(texts)
         self.titles.extend(titles)
         compared = list(map(whole_text, titles, texts))
-        uids = list(map(text_uid, compared))
+        known = passages.uids
+        uids = [known[at] for at in fresh] if known else list(map(text_uid, compared))
         self._same.extend(uids)
         if max(map(len, texts)) > HUGE:
             for at, text in zip(fresh, texts, strict=True):
                 if len(text) > HUGE:
                     line, field = passages.lines[at], passages.fields[at]
                     note_huge(self._findings, passages.ids[at], len(text), line, field)
-        if self._findings.inspector is not None:
-            self._findings.inspector.documents(
+        inspector = self._findings.inspector
+        if inspector is not None:
+            looks = passages.looks
+            inspector.documents(
                 [passages.ids[at] for at in fresh],
                 compared,
                 [passages.lines[at] for at in fresh],
                 [passages.fields[at] for at in fresh],
                 uids,
+                [looks[at] for at in fresh] if looks else list(map(inspector.looks.text, compared)),
             )
 
     def doc(self, number: int) -> Doc:
@@ -244,6 +257,13 @@ def whole_text(title: str, text: str) -> str:
 def full_text(doc: Doc) -> str:
     """Returns a document's title and text as one string, as documents are compared."""
     return whole_text(doc.title, doc.text)
+
+
+def inspected(findings: Findings, doc_id: str, whole: str, line: int, field: str) -> None:
+    """Shows a document, title and text in one, to the inspector, if there is one."""
+    if findings.inspector is not None:
+        look, uid = findings.inspector.looks.text(whole), text_uid(whole)
+        findings.inspector.documents([doc_id], [whole], [line], [field], [uid], [look])
 
 
 def note_huge(

@@ -6,7 +6,7 @@ Readers and ``obverse check`` report to one :class:`Findings`, so that a fault h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -172,14 +172,34 @@ class Example:
         return {"file": self.file, "line": self.line, "field": self.field, "message": self.message}
 
 
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What is found out of rows and texts by themselves, by plain functions, which other processes can run too.
+
+    Attributes:
+        text: Of a document's title and text.
+        rows: How rows are shaped.
+        raws: Of lines: marks of eight bytes that tell different ones apart.
+    """
+
+    text: Callable[[str], Any]
+    rows: Callable[[list[dict[str, Any]]], Any]
+    raws: Callable[[Sequence[bytes]], bytes]
+
+
 class Inspector(Protocol):
     """Looks closer than reading needs; ``obverse check`` hands one to the readers."""
+
+    looks: Looks
 
     def rows(self, lines: Sequence[int], rows: list[dict[str, Any]]) -> None:
         """Sees rows as the reader gets them."""
 
-    def raws(self, lines: Sequence[int], raws: Sequence[bytes]) -> None:
-        """Sees lines of a JSON Lines file that hold an object."""
+    def as_before(self, shape: Any, count: int) -> bool:
+        """Sees the shape of so many rows, or returns False where it has to see the rows themselves."""
+
+    def raws(self, lines: Sequence[int], marks: bytes) -> None:
+        """Sees the marks of lines of a JSON Lines file that hold an object."""
 
     def documents(
         self,
@@ -188,8 +208,9 @@ class Inspector(Protocol):
         lines: Sequence[int],
         fields: Sequence[str],
         uids: Sequence[int],
+        looks: Sequence[Any],
     ) -> None:
-        """Sees each distinct document once, with title and text in one and its content hash."""
+        """Sees each distinct document once: title and text in one, its content hash, and what a look found."""
 
     def topic(self, topic: Topic, line: int) -> None:
         """Sees a topic of a topics file."""

@@ -75,11 +75,41 @@ def json_blocks(
                 yield from in_blocks(whole)
                 return
             first = False
-        block = _parsed(lines, raws, findings, repeated)
-        if findings.inspector is not None:
-            findings.inspector.raws(block.lines, block.raws)
+        block = parsed(lines, raws, findings, repeated)
         if block.rows:
             yield block
+
+
+def parsed(lines: Sequence[int], raws: list[bytes], findings: Findings, repeated: bool) -> Block:
+    """Returns lines as rows; what is wrong with a line is noted."""
+    block = _parsed(lines, raws, findings, repeated)
+    if findings.inspector is not None:
+        findings.inspector.raws(block.lines, findings.inspector.looks.raws(block.raws))
+    return block
+
+
+def plain_rows(raws: list[bytes]) -> list[Row] | None:
+    """Returns the rows of lines of which nothing has to be said, or None."""
+    whole = b"\n".join(raws)
+    marks = () if whole.isascii() else _SEPARATORS
+    if b"\\u" in whole or any(mark in whole for mark in marks):
+        return None
+    try:
+        rows = list(map(orjson.loads, raws))
+    except orjson.JSONDecodeError:
+        return None
+    if set(map(type, rows)) != {dict} or not _keys_stand_once(whole, rows):
+        return None
+    return rows
+
+
+def is_one_a_line(first: bytes) -> bool:
+    """Whether a file that begins with this line has one object on each."""
+    try:
+        value = parse_json(first)
+    except json.JSONDecodeError:
+        return False
+    return isinstance(value, dict) and not _wrapped(value)
 
 
 def _parsed(lines: Sequence[int], raws: list[bytes], findings: Findings, repeated: bool) -> Block:
@@ -112,17 +142,21 @@ def _values(lines: Sequence[int], raws: list[bytes], findings: Findings) -> Bloc
 def _note_repeated_keys(block: Block, whole: bytes | None, findings: Findings) -> None:
     """Notes keys that stand twice; the lines in one piece, where they are at hand, settle the usual case at once."""
     raws, rows = block.raws, block.rows
-    if whole is not None:
-        flat = whole.count(b"{") == len(rows)
-        keys = sum(map(len, rows)) if flat else sum(map(key_count, rows))
-        quoted = whole.count(b'\\":') if b"\\" in whole else 0
-        if whole.count(b'":') - quoted == keys:
-            return
+    if whole is not None and _keys_stand_once(whole, rows):
+        return
     for line, raw, row in zip(block.lines, raws, rows, strict=True):
         if may_repeat_keys(raw, row):
             with contextlib.suppress(ValueError):
                 for key, message in repeated_keys(raw):
                     findings.note("duplicate_key", line, key, message)
+
+
+def _keys_stand_once(whole: bytes, rows: list[Row]) -> bool:
+    """Whether as many keys were read as stand in the lines; false also for some lines that repeat none."""
+    flat = whole.count(b"{") == len(rows)
+    keys = sum(map(len, rows)) if flat else sum(map(key_count, rows))
+    quoted = whole.count(b'\\":') if b"\\" in whole else 0
+    return whole.count(b'":') - quoted == keys
 
 
 def _value(line: int, raw: bytes, findings: Findings) -> Row | None:

@@ -50,15 +50,22 @@ def row_blocks(
     findings.file = os.fspath(path)
     empty = True
     for block in _blocks(path, findings, quoting):
-        if columns:
-            block.rows = renamed(block.rows, columns, findings, first=empty)
-        if findings.inspector is not None:
-            findings.inspector.rows(block.lines, block.rows)
+        yield seen(block, columns, findings, first=empty)
         empty = False
-        yield block
     findings.close_lines()
     if empty and not findings.rows:  # rows that cannot be read are noted each
         findings.wrong("empty_file", None, None, "holds no row", "Give a file with rows")
+
+
+def seen(
+    block: Block, columns: Mapping[str, str] | None, findings: Findings, *, first: bool
+) -> Block:
+    """Returns a block with its columns renamed, after the inspector has seen it."""
+    if columns:
+        block.rows = renamed(block.rows, columns, findings, first=first)
+    if findings.inspector is not None:
+        findings.inspector.rows(block.lines, block.rows)
+    return block
 
 
 def _blocks(path: str | os.PathLike[str], findings: Findings, quoting: str) -> Iterator[Block]:
@@ -141,6 +148,11 @@ def renamed(
     """
     if first:
         _check_map(found[0], columns, findings)
+    return with_names(found, columns)
+
+
+def with_names(found: list[Row], columns: Mapping[str, str]) -> list[Row]:
+    """Returns the rows with the file's columns under obverse's names."""
     plans: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     taken = {*columns, *columns.values()}
     made: list[Row] = []

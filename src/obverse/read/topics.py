@@ -9,8 +9,7 @@ from typing import Any
 
 from obverse.errors import InputError
 from obverse.files import in_folder, may_repeat_keys, repeated_keys, topic_rows
-from obverse.identity import text_uid
-from obverse.read.documents import HUGE, full_text, note_huge
+from obverse.read.documents import HUGE, full_text, inspected, note_huge
 from obverse.read.faults import Findings
 from obverse.read.json_rows import json_blocks
 from obverse.read.rows import table_kind
@@ -74,9 +73,7 @@ def _look(topic: Topic, line: int, findings: Findings) -> None:
         if not (doc.text.strip() or doc.title.strip()):
             code = "blank_text" if doc.text else "empty_text"
             findings.note(code, line, f"{field}.text", f"document {doc.doc_id!r} is blank")
-        if findings.inspector is not None:
-            whole = full_text(doc)
-            findings.inspector.documents([doc.doc_id], [whole], [line], [field], [text_uid(whole)])
+        inspected(findings, doc.doc_id, full_text(doc), line, field)
     for number, view in enumerate(topic.views):
         if not view.negatives:
             findings.note("no_negative", line, f"views[{number}]", f"topic {topic.topic_id!r}")
