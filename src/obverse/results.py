@@ -76,8 +76,12 @@ def result_folders(place: str | os.PathLike[str]) -> list[Path]:
     return sorted(home.glob(f"*/{SCORES}"))
 
 
-def read_result(place: str | os.PathLike[str]) -> Result:
+def read_result(place: str | os.PathLike[str], *, tops: bool = True) -> Result:
     """Returns the result that ``evaluate --out`` wrote: a folder, or its scores.json.
+
+    Args:
+        place: The folder or file.
+        tops: Whether the runs are read too, for what stands on top: long ones take seconds.
 
     Raises:
         InputError: If there is none, or it is none.
@@ -106,7 +110,8 @@ def read_result(place: str | os.PathLike[str]) -> Result:
     about, per_topic = row["about"], row["per_topic"]
     measures = {k: v for k, v in row.items() if isinstance(v, dict) and "value" in v}
     _refuse_no_numbers(measures, per_topic, str(path))
-    runs = {file.name: read_run(file).run for file in sorted(path.parent.glob("*.run.tsv"))}
+    files = sorted(path.parent.glob("*.run.tsv")) if tops else []
+    runs = {file.name: read_run(file).run for file in files}
     model, benchmark = str(about["model"]), str(about["benchmark"])
     return Result(model, benchmark, measures, per_topic, about, tops_of(runs))
 

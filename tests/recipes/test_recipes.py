@@ -18,6 +18,7 @@ from obverse.recipes import run as running
 from obverse.recipes.choices import parse_choice, settings_of
 from obverse.recipes.named import RECIPES, load_recipe
 from obverse.recipes.outcome import front, mean_over_seeds, outcome
+from obverse.recipes.page_tables import score_table
 from obverse.recipes.prepared import scale_of
 from obverse.recipes.recipe import Pair
 from obverse.recipes.run import recipe
@@ -301,6 +302,15 @@ def test_means_over_seeds_pair_by_topic() -> None:
     test = next(t for t in found.tests if t["model"] == "Ins-DV")
     assert test["difference"] == pytest.approx(5)
     assert found.findings[0].pair == next(p for p in made.pairs if isinstance(p, Pair))
+
+
+def test_measures_of_another_benchmark_keep_their_own_names() -> None:
+    def result(kind: str) -> Result:
+        row = {"measure": "nDCG@10", "value": 0.5, "n": 1}
+        return Result("m", kind, {"ndcg@10": row}, {"ndcg@10": {"t": 0.5}}, {"kind": kind})
+
+    heads = [score_table([mean_over_seeds("arm", [result(k)])]).head for k in ("topics", "beir")]
+    assert heads == [["arm", "nDCG@10, instructed (n=1)"], ["arm", "nDCG@10 (n=1)"]]
 
 
 def test_the_front_leaves_out_what_another_point_beats() -> None:

@@ -127,7 +127,7 @@ def _results(places: Sequence[str]) -> list[Any]:
 
     read = {}
     for place in places:
-        found = [read_result(path) for path in result_folders(place)]
+        found = [read_result(path, tops=False) for path in result_folders(place)]
         if not found:
             raise InputError(
                 "holds no scores.json",

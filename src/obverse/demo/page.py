@@ -59,7 +59,7 @@ def _facts(trained: Path, settings: Mapping[str, Any]) -> dict[str, str]:
     chosen = [f"{key} {value}" for key, value in settings.items() if key not in ("seed", "quick")]
     return {
         "Encoder": "all-MiniLM-L6-v2, 22.7 million parameters",
-        **facts(read_result(trained)),
+        **facts(read_result(trained, tops=False)),
         "Training": ", ".join(chosen),
         "Seed": str(settings["seed"]),
         "Machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",

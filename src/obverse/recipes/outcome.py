@@ -114,7 +114,8 @@ def mean_over_seeds(name: str, results: Sequence[Result], seed: int = 0) -> Resu
     for measure, values in results[0].per_topic.items():
         shared = [t for t in values if all(t in r.per_topic.get(measure, {}) for r in results)]
         per_topic[measure] = {t: fmean(r.per_topic[measure][t] for r in results) for t in shared}
-        rows[measure] = over_topics(measure, per_topic[measure], seed=seed).brief()
+        written = str(results[0].rows.get(measure, {}).get("measure", measure))
+        rows[measure] = over_topics(written, per_topic[measure], seed=seed).brief()
     return Result(name, results[0].benchmark, rows, per_topic, results[0].about)
 
 

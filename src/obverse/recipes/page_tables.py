@@ -7,7 +7,8 @@ from typing import Any
 
 from obverse.recipes.blocks import Block, Heading, Table, Words
 from obverse.recipes.outcome import Outcome, front
-from obverse.report.columns import column_for
+from obverse.report.columns import Column, column_for
+from obverse.report.compared import columns_of
 from obverse.report.page_data import ModelScores, Score
 from obverse.results import Result
 
@@ -25,13 +26,14 @@ def model_scores(result: Result) -> ModelScores:
 
 def score_table(results: Sequence[Result]) -> Table:
     """Returns the table of means with intervals, one row an arm."""
-    keys = list(dict.fromkeys(key for result in results for key in result.rows))
+    columns = columns_of(results)
     counts = {
-        key: next((r.rows[key].get("n") for r in results if key in r.rows), 0) for key in keys
+        c.key: next((r.rows[c.key].get("n") for r in results if c.key in r.rows), 0)
+        for c in columns
     }
-    head = ["arm", *(f"{column_for(key).heading} (n={counts[key]})" for key in keys)]
+    head = ["arm", *(f"{column.heading} (n={counts[column.key]})" for column in columns)]
     rows = [
-        [result.model, *(column_for(k).score(model_scores(result).scores.get(k)) for k in keys)]
+        [result.model, *(c.score(model_scores(result).scores.get(c.key)) for c in columns)]
         for result in results
     ]
     return Table(head, rows)
@@ -40,10 +42,10 @@ def score_table(results: Sequence[Result]) -> Table:
 def seed_table(found: Outcome, name: str) -> list[Block]:
     """Returns the table of each seed's values, where there are several."""
     arms = found.spread[name]
-    keys = list(dict.fromkeys(key for values in arms.values() for key in values))
-    head = ["seed by seed", *(column_for(key).heading for key in keys)]
+    columns = columns_of(found.means[name])
+    head = ["seed by seed", *(column.heading for column in columns)]
     rows = [
-        [arm, *(" / ".join(column_for(key).number(v) for v in values.get(key, [])) for key in keys)]
+        [arm, *(" / ".join(map(c.number, values.get(c.key, []))) for c in columns)]
         for arm, values in arms.items()
         if len(next(iter(values.values()), [])) > 1
     ]
@@ -87,6 +89,11 @@ _GAIN = "p_mrr"
 _PLAIN = ("guard_ndcg@10", "ndcg@10")
 
 
+def _column(found: Outcome, benchmark: str, key: str) -> Column:
+    named = {column.key: column for column in columns_of(found.means[benchmark])}
+    return named.get(key) or column_for(key)
+
+
 def gain_and_loss(found: Outcome) -> list[Block]:
     """The gain in obeying against the change in plain retrieval, per benchmark of either, and which arms lead."""
     by_arm: dict[str, dict[tuple[str, str], Any]] = {}
@@ -108,7 +115,8 @@ def gain_and_loss(found: Outcome) -> list[Block]:
             if gains[0] in tests and plains[0] in tests
         }
     )
-    head = ["arm", *(f"{name}, {column_for(key).heading}" for name, key in gains + plains), "front"]
+    columns = [f"{name}, {_column(found, name, key).heading}" for name, key in gains + plains]
+    head = ["arm", *columns, "front"]
     rows = [
         [
             arm,
@@ -133,7 +141,7 @@ def paired_tests(found: Outcome) -> list[Block]:
         [
             f"{test['model']} against {test['against']}",
             str(test["benchmark"]),
-            column_for(str(test["measure"])).heading,
+            _column(found, test["benchmark"], test["measure"]).heading,
             *_test_cells(test),
             f"{test['wins']} / {test['losses']} / {test['ties']}",
             str(test["n"]),

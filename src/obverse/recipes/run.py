@@ -122,7 +122,7 @@ def run_setup(setup: Setup, home: Path, *, keep: Keep, threads: int | None) -> R
         if not stays:
             shutil.rmtree(cell.folder / "model", ignore_errors=True)
         if not (cell.folder / "README.md").is_file():
-            cards.write(cell, [read_result(cell.scores(b)) for b in setup.benchmarks])
+            cards.write(cell, [read_result(cell.scores(b), tops=False) for b in setup.benchmarks])
     found = outcome(setup.recipe, results_of(setup, cells, home))
     page = write_page(setup, cells, found, home)
     say(f"recipe: {len(cells)} cells in, a page out: {page}")
@@ -147,9 +147,11 @@ def results_of(
     """Returns the results by benchmark and arm, one for each seed, the base first."""
     return {
         benchmark.name: {
-            BASE: [read_result(base_scores(home, benchmark))],
+            BASE: [read_result(base_scores(home, benchmark), tops=False)],
             **{
-                arm: [read_result(c.scores(benchmark)) for c in cells if c.arm.name == arm]
+                arm: [
+                    read_result(c.scores(benchmark), tops=False) for c in cells if c.arm.name == arm
+                ]
                 for arm in setup.arms
             },
         }
