@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,12 @@ _Source = Annotated[str, typer.Argument(help="A file, a folder, or - for standar
 _Out = Annotated[
     str,
     typer.Option(help="Where to write; .gz, .zst and .parquet by suffix, - is standard output."),
+]
+_Workers = Annotated[
+    int | None,
+    typer.Option(
+        help="Processes that work ahead on a large JSON Lines file; 0 for none. [one a processor, up to 4]"
+    ),
 ]
 _Map = Annotated[
     str, typer.Option("--map", help="The file's columns by name: query=q,clicked=pos.")
@@ -54,6 +60,7 @@ def read_command(
     narratives: Annotated[
         bool | None, typer.Option("--narratives", help="TREC: narratives are instructions.")
     ] = None,
+    workers: _Workers = None,
 ) -> None:
     """Read any known format into topics."""
     from obverse.read.reading import read_file
@@ -68,6 +75,7 @@ def read_command(
         "corpus": corpus,
         "run": run,
         "narratives": narratives,
+        "workers": workers,
     }
     read_file(
         source,
@@ -189,6 +197,7 @@ def check_command(
     fail_on: Annotated[
         str, typer.Option(help="The least severity that gives exit status 2: error, warning, note.")
     ] = "error",
+    workers: _Workers = None,
 ) -> None:
     """Say what is wrong with data, by file and line; exit status 2 if there is an error."""
     from obverse.check import check, report, to_json, worst
@@ -203,7 +212,8 @@ def check_command(
     if fix is not None:
         refuse_unmendable(source, fix)
     columns = column_map(map)
-    options = {"split": split} if split else {}
+    given = {"split": split, "workers": workers}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     findings = check(
         source,
         format,

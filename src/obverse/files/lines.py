@@ -11,7 +11,7 @@ from obverse.errors import InputError
 from obverse.files.opening import open_bytes
 
 BOM = b"\xef\xbb\xbf"
-_BLOCK = 1 << 20
+_BLOCK = 1 << 19
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 

@@ -81,10 +81,13 @@ class Documents:
             return found
         return self._second_text(passage, mark, line, field)
 
-    def numbers_of(self, passages: Passages) -> Numbers:
-        """Returns the number of each of many documents, as :meth:`number` does one by one, ``[n]``."""
-        ids, marks = passages.ids, passages.marks
-        found = self.found(ids, marks)
+    def numbers_of(self, passages: Passages, found: Numbers) -> Numbers:
+        """Returns the number of each of many documents, as :meth:`number` does one by one, ``[n]``.
+
+        Args:
+            found: What :meth:`found` said of them.
+        """
+        ids, marks, found = passages.ids, passages.marks, found.copy()
         fresh: list[int] = []
         for at in np.flatnonzero(found < 0).tolist():
             number = self.numbers.get(ids[at])
@@ -104,12 +107,7 @@ class Documents:
 
     def found(self, ids: Sequence[str], marks: Sequence[int]) -> Numbers:
         """Returns the number of each document that was seen before, else -1, ``[n]``."""
-        numbers = np.fromiter(map(self.numbers.get, ids, repeat(-1)), np.int64, len(ids))
-        if not self.marks:
-            return numbers
-        stored = np.frombuffer(self.marks, dtype=np.int64)
-        same = stored[numbers] == np.fromiter(marks, np.int64, len(ids))
-        return np.where(same & (numbers >= 0), numbers, -1)
+        return found_among(self.numbers, self.marks, ids, marks)
 
     def known(self, items: list[Any]) -> list[int]:
         """Returns the number of each item that is an object with the id and text of a document seen before, else -1.
@@ -237,6 +235,17 @@ def getter(
     if not doc_id or not text:
         return None, False
     return itemgetter(doc_id, text, title or text), bool(title)
+
+
+def found_among(
+    numbers: dict[str, int], known: array[int], ids: Sequence[str], marks: Sequence[int]
+) -> Numbers:
+    """Returns the numbers of documents, -1 where the id is unknown or stands for another text, ``[n]``."""
+    found = np.fromiter(map(numbers.get, ids, repeat(-1)), np.int64, len(ids))
+    if not known:
+        return found
+    same = np.frombuffer(known, dtype=np.int64)[found] == np.fromiter(marks, np.int64, len(ids))
+    return np.where(same & (found >= 0), found, -1)
 
 
 def mark_of(title: str, text: str) -> int:

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from obverse.read.documents import Passages, marks_of
+from obverse.read.faults import Looks
 from obverse.read.gathering import Gathering
+from obverse.read.helper import Ready
 from obverse.read.json_rows import Block, Row
 from obverse.read.judgements import CLICKED, LAST_POSITION, NO_POSITION, SHOWN, Numbers
 from obverse.read.numbered import DocNumbers, is_odd
@@ -80,6 +82,7 @@ def flat_part(
     columns: Columns,
     lines: Sequence[int],
     marks: Sequence[int],
+    found: Numbers,
     documents: DocNumbers,
     clicked: str,
 ) -> FlatPart:
@@ -100,7 +103,7 @@ def flat_part(
         if instructions
         else [(query, "") for query in asked],
         ask_of,
-        documents.numbers_of(passages),
+        documents.numbers_of(passages, found),
         np.where(np.asarray(columns["clicked"]) > 0, CLICKED, SHOWN).astype(np.int8),
         np.asarray(columns.get("position", [NO_POSITION] * count), dtype=np.int32),
         list(sessions) if names is None else _all(sessions, names),
@@ -145,16 +148,41 @@ def flat_columns(rows: list[Row], names: Names) -> tuple[Columns, str] | None:
     return columns, named["clicked"]
 
 
-def odd_rows(columns: Columns, marks: Sequence[int], documents: DocNumbers) -> list[int]:
-    """Returns the rows that need the long way: a query or a document is empty, blank or begins with a mark."""
+def odd_rows(columns: Columns, found: Numbers) -> list[int]:
+    """Returns the rows that need the long way: a query or a document is empty, blank or begins with a mark.
+
+    Args:
+        found: The number of each row's document, -1 where it was not met before.
+    """
     queries, ids, texts = columns["query"], columns["doc_id"], columns["text"]
     bad = {query for query in set(queries) if is_odd(query)}
     odd: set[int] = {at for at, query in enumerate(queries) if query in bad} if bad else set()
     if "" in ids:
         odd.update(at for at, doc_id in enumerate(ids) if not doc_id)
-    unknown = np.flatnonzero(documents.found(ids, marks) < 0)
-    odd.update(at for at in unknown.tolist() if is_odd(texts[at]))
+    odd.update(at for at in np.flatnonzero(found < 0).tolist() if is_odd(texts[at]))
     return sorted(odd)
+
+
+@dataclass(slots=True)
+class FlatWork:
+    """What processes that work ahead do with flat rows."""
+
+    names: Names
+    path: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+    looks: Looks | None = None
+
+    def part(self, rows: list[Row], lines: Sequence[int], documents: DocNumbers) -> FlatPart | None:
+        """Returns the rows as a part, or None where one needs a closer look."""
+        found = flat_columns(rows, self.names)
+        if found is None:
+            return None
+        columns, clicked = found
+        marks = marks_of(columns.get("title"), columns["text"])
+        known = documents.found(columns["doc_id"], marks)
+        if odd_rows(columns, known):
+            return None
+        return flat_part(columns, lines, marks, known, documents, clicked)
 
 
 @dataclass(slots=True)
@@ -173,8 +201,12 @@ class FlatRows:
     long_way: Callable[[int, Row], None]
     _views: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def take(self, block: Block) -> None:
-        """Adds the rows of a block."""
+    def take(self, block: Block | Ready) -> None:
+        """Adds the rows of a block, or of what was made of it ahead."""
+        if isinstance(block, Ready):
+            assert isinstance(block.found, FlatPart)
+            self.add(block.found)
+            return
         found, findings = flat_columns(block.rows, self.names), self.gathering.findings
         if found is None:
             for line, row in block.each(findings):
@@ -183,12 +215,14 @@ class FlatRows:
         columns, clicked = found
         documents = self.gathering.documents
         marks = marks_of(columns.get("title"), columns["text"])
+        known = documents.found(columns["doc_id"], marks)
         start = 0
-        for at in [*odd_rows(columns, marks, documents), len(marks)]:
+        for at in [*odd_rows(columns, known), len(marks)]:
             if start < at:
                 rows = slice(start, at)
                 part = {role: column[rows] for role, column in columns.items()}
-                self.add(flat_part(part, block.lines[rows], marks[rows], documents, clicked))
+                lines = block.lines[rows]
+                self.add(flat_part(part, lines, marks[rows], known[rows], documents, clicked))
             if at < len(marks):
                 findings.raw = block.raws[at] if block.raws else b""
                 self.long_way(block.lines[at], block.rows[at])

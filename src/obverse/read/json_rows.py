@@ -154,9 +154,19 @@ def _note_repeated_keys(block: Block, whole: bytes | None, findings: Findings) -
 def _keys_stand_once(whole: bytes, rows: list[Row]) -> bool:
     """Whether as many keys were read as stand in the lines; false also for some lines that repeat none."""
     flat = whole.count(b"{") == len(rows)
-    keys = sum(map(len, rows)) if flat else sum(map(key_count, rows))
-    quoted = whole.count(b'\\":') if b"\\" in whole else 0
-    return whole.count(b'":') - quoted == keys
+    return _keys(whole) == (sum(map(len, rows)) if flat else _keys_of(rows))
+
+
+def _keys_of(rows: list[Row]) -> int:
+    try:
+        return _keys(orjson.dumps(rows))  # quicker than a walk through all values
+    except TypeError:  # a lone surrogate
+        return sum(map(key_count, rows))
+
+
+def _keys(text: bytes) -> int:
+    quoted = text.count(b'\\":') if b"\\" in text else 0
+    return text.count(b'":') - quoted
 
 
 def _value(line: int, raw: bytes, findings: Findings) -> Row | None:

@@ -2,36 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from obverse.read.ahead import blocks_ahead
+from obverse.read.faults import Looks
 from obverse.read.gathering import Gathering
+from obverse.read.helper import Ready
 from obverse.read.json_rows import Block, Row
 from obverse.read.judgements import POSITIVE
-from obverse.read.numbered import NumberedDocs, numbered
+from obverse.read.numbered import DocNumbers, LabelledPart, NumberedDocs, labelled_part
 from obverse.read.passages import passage_of, passages
 
 
-def labelled_rows(
-    gathering: Gathering,
-    blocks: Iterable[Block],
-    fields: Iterable[str],
-    settle: Callable[[Row], Row],
-) -> Iterator[tuple[int, Row]]:
-    """Yields ``(line, row)`` with numbers in place of documents, except where a block needs a closer look.
+@dataclass(slots=True)
+class LabelledWork:
+    """What is done with rows that label documents, here or by processes that work ahead.
 
-    Args:
+    Attributes:
         fields: The fields of documents, in the order in which they will be added.
-        settle: Gives a row the names that obverse knows.
+        settle: Gives a row the names that obverse knows; a plain function of a module.
     """
-    findings, names = gathering.findings, list(fields)
-    for block in blocks:
-        block.rows = [settle(row) for row in block.rows]
-        rows = numbered(block.rows, block.lines, names, gathering.documents)
-        if rows is not None:
-            block.rows = rows
+
+    fields: list[str]
+    settle: Callable[[Row], Row]
+    path: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+    looks: Looks | None = None
+
+    def part(
+        self, rows: list[Row], lines: Sequence[int], documents: DocNumbers
+    ) -> LabelledPart | None:
+        """Returns the rows with numbers in place of documents, or None where one needs a closer look."""
+        return labelled_part(list(map(self.settle, rows)), lines, self.fields, documents)
+
+    def each(self, block: Block | Ready, gathering: Gathering) -> Iterator[tuple[int, Row]]:
+        """Yields ``(line, row)``, with numbers in place of documents where nothing needed a closer look."""
+        findings = gathering.findings
+        if isinstance(block, Ready):
+            assert isinstance(block.found, LabelledPart)
             findings.object_documents = True
+            yield from Block(block.found.lines, block.found.with_docs()).each(findings)
+            return
+        part = self.part(block.rows, block.lines, gathering.documents)
+        if part is None:
+            block.rows = list(map(self.settle, block.rows))
+        else:
+            findings.object_documents = True
+            block.rows = part.with_docs()
         yield from block.each(findings)
+
+
+def labelled_rows(
+    path: str | os.PathLike[str],
+    gathering: Gathering,
+    work: LabelledWork,
+    *,
+    columns: Mapping[str, str] | None,
+    workers: int | None,
+) -> Iterator[tuple[int, Row]]:
+    """Yields ``(line, row)`` of a table, with numbers in place of documents where nothing needs a closer look."""
+    blocks = blocks_ahead(
+        path, gathering.findings, work, gathering.documents, columns=columns, workers=workers
+    )
+    for block in blocks:
+        yield from work.each(block, gathering)
 
 
 def add_labelled(
@@ -54,17 +91,17 @@ def add_labelled(
     """
     reason: str | None = None
     positives: set[int] = set()
-    for field, kind in fields:
+    for name, kind in fields:
         if kind == POSITIVE:
-            gathering.positive_field = field
+            gathering.positive_field = name
         else:
-            gathering.negative_field = field
-        numbers, why = _numbers(gathering, row.get(field), field, line, bare)
+            gathering.negative_field = name
+        numbers, why = _numbers(gathering, row.get(name), name, line, bare)
         if kind == POSITIVE:
             reason = reason or why
             positives.update(numbers)
         elif not positives.isdisjoint(numbers):
-            numbers = _without(positives, numbers, gathering, field, line)
+            numbers = _without(positives, numbers, gathering, name, line)
         gathering.judgements.add_alike(view, numbers, kind, line)
     if not positives:
         gathering.because(topic, f"{reason} positive" if reason else "no positive")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +22,7 @@ class DocNumbers(Protocol):
 
     def found(self, ids: Sequence[str], marks: Sequence[int]) -> Numbers: ...
 
-    def numbers_of(self, passages: Passages) -> Numbers: ...
+    def numbers_of(self, passages: Passages, found: Numbers) -> Numbers: ...
 
 
 class NumberedDocs(list[int]):
@@ -33,10 +34,35 @@ def is_odd(text: str) -> bool:
     return not text or text[0] == _MARK or is_blank(text)
 
 
-def numbered(
+@dataclass(slots=True)
+class LabelledPart:
+    """Neighbouring rows, their documents apart.
+
+    Attributes:
+        rows: The rows.
+        lines: The line of each.
+        places: Where documents stood: the row, its field, and how many.
+        docs: Their numbers, ``[n]``.
+    """
+
+    rows: list[Row]
+    lines: Sequence[int]
+    places: list[tuple[int, str, int]]
+    docs: Numbers
+
+    def with_docs(self) -> list[Row]:
+        """Returns the rows with numbers in place of documents."""
+        numbers, end = self.docs.tolist(), 0
+        for at, field, count in self.places:
+            self.rows[at][field] = NumberedDocs(numbers[end : end + count])
+            end += count
+        return self.rows
+
+
+def labelled_part(
     rows: list[Row], lines: Sequence[int], fields: list[str], documents: DocNumbers
-) -> list[Row] | None:
-    """Returns the rows with numbers in place of documents, or None where some row needs a closer look."""
+) -> LabelledPart | None:
+    """Returns rows with numbers in place of documents, or None where some row needs a closer look."""
     if not all(map(is_asked, rows)):
         return None
     items: list[Any] = []
@@ -54,18 +80,17 @@ def numbered(
         return None
     ids, titles, texts = columns
     marks = marks_of(titles, texts)
-    unknown = np.flatnonzero(documents.found(ids, marks) < 0).tolist()
+    found = documents.found(ids, marks)
+    unknown = np.flatnonzero(found < 0).tolist()
     if "" in ids or any(is_odd(texts[at]) for at in unknown):
         return None
     where = [lines[at] for at, _, count in places for _ in range(count)]
     names = [field for _, field, count in places for _ in range(count)]
-    passages = Passages(ids, titles, texts, marks, where, names)
-    numbers = documents.numbers_of(passages).tolist()
-    made, end = [dict(row) for row in rows], 0
-    for at, field, count in places:
-        made[at][field] = NumberedDocs(numbers[end : end + count])
-        end += count
-    return made
+    numbers = documents.numbers_of(Passages(ids, titles, texts, marks, where, names), found)
+    bare = [dict(row) for row in rows]
+    for at, field, _ in places:
+        bare[at][field] = None
+    return LabelledPart(bare, lines, places, numbers)
 
 
 def _columns(items: list[Any]) -> tuple[Sequence[str], Sequence[str], Sequence[str]] | None:

@@ -17,10 +17,10 @@ from obverse.read.faults import Findings
 from obverse.read.flag_embedding import as_asked
 from obverse.read.gathering import Gathering
 from obverse.read.judgements import NEGATIVE, POSITIVE
-from obverse.read.labelled import add_labelled, labelled_rows
+from obverse.read.labelled import LabelledWork, add_labelled, labelled_rows
 from obverse.read.passages import passages, string_id
 from obverse.read.query_rows import instruction_of, start_row
-from obverse.read.rows import row_blocks, rows
+from obverse.read.rows import rows
 
 _IDS = (("positive_document_ids", POSITIVE), ("negative_document_ids", NEGATIVE))
 
@@ -31,11 +31,14 @@ def read_tevatron(
     *,
     columns: Mapping[str, str] | None = None,
     corpus: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
 ) -> Gathering:
     """Returns the topics of a Tevatron file.
 
     Args:
         corpus: The documents of the new form; by default ``corpus.jsonl`` beside the file.
+        workers: Processes that work ahead on a large JSON Lines file; by default as many as there are processors,
+            up to 4. They change nothing but the time.
 
     Raises:
         SettingError: If the rows name documents and there is no corpus.
@@ -43,8 +46,8 @@ def read_tevatron(
     gathering = Gathering(findings, "tevatron")
     wanted = _Wanted()
     fields = [("positive_passages", POSITIVE), ("negative_passages", NEGATIVE)]
-    blocks = row_blocks(path, findings, columns=columns)
-    for line, row in labelled_rows(gathering, blocks, [name for name, _ in fields], as_asked):
+    work = LabelledWork([name for name, _ in fields], as_asked)
+    for line, row in labelled_rows(path, gathering, work, columns=columns, workers=workers):
         topic = start_row(gathering, line, row)
         if topic is None:
             continue

@@ -1,0 +1,163 @@
+"""What a process that works ahead does: it makes stretches of a file ready in which nothing needs a closer look."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import struct
+import sys
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from obverse.files import BOM
+from obverse.identity import text_uid
+from obverse.read.documents import Passages, found_among, whole_text
+from obverse.read.faults import Looks
+from obverse.read.json_rows import Row, plain_rows
+from obverse.read.judgements import Numbers
+from obverse.read.numbered import DocNumbers
+from obverse.read.rows import with_names
+
+_KNOWN = 1_000_000
+
+
+class Part(Protocol):
+    """Rows whose documents have numbers."""
+
+    lines: Sequence[int]
+    docs: Numbers
+
+
+class Work(Protocol):
+    """What is to be done with rows: they become a part, if nothing about them needs a closer look.
+
+    Attributes:
+        path: The file.
+        columns: Its columns under obverse's names.
+        looks: What the inspector wants to know.
+    """
+
+    path: str
+    columns: dict[str, str]
+    looks: Looks | None
+
+    def part(self, rows: list[Row], lines: Sequence[int], documents: DocNumbers) -> Part | None: ...
+
+
+@dataclass(slots=True)
+class Ready:
+    """What became of a stretch.
+
+    Attributes:
+        count: Its lines.
+        found: Its rows, with the helper's own numbers of documents, from line 1 on; None if they need a closer look.
+        fresh: The documents that have got numbers since the answer before, in their order.
+        shape: How the rows are shaped.
+        marks: What tells the lines apart.
+    """
+
+    count: int
+    found: Part | None
+    fresh: Passages
+    shape: Any = None
+    marks: bytes = b""
+
+
+@dataclass(slots=True)
+class Seen:
+    """Documents that a helper has met, by number; the texts go out with the next answer."""
+
+    looks: Looks | None
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _marks: array[int] = field(default_factory=lambda: array("q"))
+    _others: dict[tuple[str, int], int] = field(default_factory=dict)
+    _fresh: Passages = field(default_factory=lambda: _empty())
+
+    def found(self, ids: Sequence[str], marks: Sequence[int]) -> Numbers:
+        """Returns the number of each document that was met before, else -1, ``[n]``."""
+        return found_among(self._numbers, self._marks, ids, marks)
+
+    def numbers_of(self, passages: Passages, found: Numbers) -> Numbers:
+        """Returns the number of each document, ``[n]``."""
+        fresh: list[int] = []
+        for at in np.flatnonzero(found < 0).tolist():
+            doc_id, mark = passages.ids[at], passages.marks[at]
+            number = self._numbers.get(doc_id)
+            if number is not None and self._marks[number] != mark:
+                number = self._others.get((doc_id, mark))  # a second text under one id
+                if number is None:
+                    self._others[doc_id, mark] = len(self._marks)
+            elif number is None:
+                self._numbers[doc_id] = len(self._marks)
+            if number is None:
+                number = len(self._marks)
+                self._marks.append(mark)
+                fresh.append(at)
+            found[at] = number
+        self._take(passages, fresh)
+        return found
+
+    def _take(self, passages: Passages, fresh: list[int]) -> None:
+        texts = [passages.texts[at] for at in fresh]
+        titles = [passages.titles[at] for at in fresh] if passages.titles else [""] * len(fresh)
+        whole = list(map(whole_text, titles, texts))
+        self._fresh = Passages(
+            [passages.ids[at] for at in fresh],
+            titles,
+            texts,
+            (),
+            [passages.lines[at] for at in fresh],
+            [passages.fields[at] for at in fresh],
+            list(map(text_uid, whole)),
+            list(map(self.looks.text, whole)) if self.looks else (),
+        )
+
+    def fresh(self) -> Passages:
+        """Returns the documents that got numbers since the last call."""
+        made, self._fresh = self._fresh, _empty()
+        if len(self._numbers) > _KNOWN:
+            self._numbers.clear()  # they are sent again when they come again
+            self._others.clear()
+        return made
+
+
+def _empty() -> Passages:
+    return Passages([], [], [], [], [], [])
+
+
+def ready(data: bytes, work: Work, seen: Seen) -> Ready:
+    """Returns what becomes of a stretch of whole lines."""
+    raws = data.split(b"\n")
+    if not raws[-1]:
+        raws.pop()
+    if b"\r" in data or BOM in data or b"" in raws:
+        return Ready(len(raws), None, _empty())
+    rows = plain_rows(raws)
+    if rows is None:
+        return Ready(len(raws), None, _empty())
+    rows = with_names(rows, work.columns) if work.columns else rows
+    found = work.part(rows, range(1, len(rows) + 1), seen)
+    made = Ready(len(raws), found, seen.fresh())
+    if work.looks is not None and found is not None:
+        made.shape, made.marks = work.looks.rows(rows), work.looks.raws(raws)
+    return made
+
+
+def serve() -> None:
+    """Answers on standard output what is asked on standard input, until that ends."""
+    asked, answers = sys.stdin.buffer, sys.stdout.buffer
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError, EOFError):
+        work: Work = pickle.load(asked)
+        seen = Seen(work.looks)
+        with open(work.path, "rb") as stream:
+            while len(bounds := asked.read(16)) == 16:
+                start, end = struct.unpack("<qq", bounds)
+                stream.seek(start)
+                answer = pickle.dumps(ready(stream.read(end - start), work, seen), protocol=5)
+                answers.write(struct.pack("<q", len(answer)))
+                answers.write(answer)
+                answers.flush()
