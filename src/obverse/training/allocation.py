@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import platform
 
-_TRIM, _MAP = -1, -3
+_TRIM, _MAP, _ARENAS = -1, -3, -8
 _LARGEST_MAP = 32 << 20
 
 
@@ -21,4 +21,5 @@ def keep_freed_memory() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return False
-    return bool(mallopt(_MAP, _LARGEST_MAP)) and bool(mallopt(_TRIM, 2**31 - 1))
+    # One arena: what a thread frees serves the others, and those of threads give their memory back.
+    return all((mallopt(_MAP, _LARGEST_MAP), mallopt(_TRIM, 2**31 - 1), mallopt(_ARENAS, 1)))

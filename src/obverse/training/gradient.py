@@ -17,15 +17,18 @@ Limited Setup*, https://arxiv.org/abs/2101.06983; here with one gather for any n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from obverse.training.tokens import Forward, micro_batches
+from obverse.training.workers import UNEVEN, Worker, balanced
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-_UNEVEN = 1.2
+_FULL_TOKENS = 4096
+"""Of more tokens in a step, encoders without padding keep less and compute more: a tenth more time for them, and 46 of
+83 KB a token of all-MiniLM-L6-v2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +56,22 @@ class Dealt:
         return [place for number in self.by_process[process] for place in self.parts[number]]
 
 
-def dealt_out(lengths: Sequence[int], micro_tokens: int, count: int) -> Dealt:
+def dealt_out(
+    lengths: Sequence[int],
+    micro_tokens: int,
+    count: int,
+    cut: Callable[[Sequence[int], int], list[list[int]]] = micro_batches,
+) -> Dealt:
     """Returns the micro-batches of a step, dealt out so that all processes get like work.
 
     They are those of one process, unless there are too few of them to be dealt out evenly: then they are halved.
     """
     while True:
-        parts = micro_batches(lengths, micro_tokens)
+        parts = cut(lengths, micro_tokens)
         work = [len(part) * lengths[part[0]] for part in parts]
-        loads, by_process = [0] * count, [[] for _ in range(count)]  # type: list[int], list[list[int]]
-        for number in sorted(range(len(parts)), key=lambda number: (-work[number], number)):
-            lightest = loads.index(min(loads))
-            by_process[lightest].append(number)
-            loads[lightest] += work[number]
-        if max(loads) <= _UNEVEN * sum(work) / count or max(map(len, parts)) == 1:
-            return Dealt(parts, [sorted(numbers) for numbers in by_process])
+        by_process, most = balanced(work, count)
+        if most <= UNEVEN * sum(work) / count or max(map(len, parts)) == 1:
+            return Dealt(parts, by_process)
         micro_tokens //= 2
 
 
@@ -103,13 +107,14 @@ def step_gradient(
     import torch
 
     who = processes or Processes()
-    dealt = dealt_out(
-        [forward.tokens.length(text) for text in texts], forward.micro_tokens, who.count
-    )
+    lengths = [forward.tokens.length(text) for text in texts]
+    dealt = dealt_out(lengths, forward.micro_tokens, who.count, forward.cut)
     own = dealt.by_process[who.rank]
     chunks = [
         Chunk([texts[place] for place in dealt.parts[number]], seed + number) for number in own
     ]
+    full = _fitting(forward, chunks, _FULL_TOKENS)
+    chunks = [replace(chunk, lean=number >= full) for number, chunk in enumerate(chunks)]
     # A process without a text still gives every weight a gradient, of zeros.
     sharded = is_sharded(forward.module)
     most = max(map(len, dealt.by_process)) if sharded else 1
@@ -129,10 +134,7 @@ def step_gradient(
         leaf.grad *= who.count
     gradients = [leaf.grad[dealt.parts[number]] for number in own]
     gradients += [torch.zeros_like(part) for part in passed[len(chunks) :]]
-    # Those that are kept first, as that frees their memory; one by one, so that sums are the same in any mode.
-    for part, gradient in zip(passed[:kept], gradients, strict=False):
-        torch.autograd.backward([part], [gradient])
-    _second_pass(forward, chunks_and_spare[kept:], gradients[kept:])
+    _back(forward, chunks_and_spare, passed, gradients, kept)
     return value.detach()
 
 
@@ -147,17 +149,22 @@ def _fitting(forward: Forward, chunks: Sequence[Chunk], tokens: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A micro-batch: its texts, and the seed of its dropout."""
+    """A micro-batch: its texts, the seed of its dropout, and whether less of its activations is kept."""
 
     texts: list[str]
     seed: int
+    lean: bool = False
 
-    def encoded(self, forward: Forward) -> Tensor:
+    def encoded(self, forward: Forward, worker: Worker | None) -> Tensor:
         """Returns the vectors of the texts; dropout falls the same whenever this is called."""
         import torch
 
-        torch.manual_seed(self.seed % 2**63)
-        return forward(self.texts)
+        if worker is None:
+            torch.manual_seed(self.seed % 2**63)
+        else:
+            worker.generator.manual_seed(self.seed % 2**63)
+            worker.lean = self.lean
+        return forward(self.texts, worker)
 
 
 def is_sharded(module: Any) -> bool:
@@ -172,20 +179,57 @@ def is_sharded(module: Any) -> bool:
 
 
 def _first_pass(forward: Forward, chunks: Sequence[Chunk], kept: int) -> list[Tensor]:
+    """The vectors of each micro-batch; those of the first ``kept`` ones can be gone back from."""
     import torch
 
-    passed = []
-    for number, chunk in enumerate(chunks):
+    def encoded(worker: Worker | None, number: int) -> Tensor:
         with torch.set_grad_enabled(number < kept):
-            passed.append(chunk.encoded(forward))
-    return passed
+            return chunks[number].encoded(forward, worker)
+
+    return _each(forward, chunks, encoded)
 
 
-def _second_pass(forward: Forward, chunks: Sequence[Chunk], gradients: Sequence[Tensor]) -> None:
+def _back(
+    forward: Forward,
+    chunks: Sequence[Chunk],
+    passed: list[Tensor],
+    gradients: Sequence[Tensor],
+    kept: int,
+) -> None:
+    """The backward pass of each micro-batch, after one more forward pass of those that are not kept.
+
+    Those that are kept come first, as that frees their memory; one by one, so that sums are the same in any mode.
+    """
     import torch
 
-    for chunk, gradient in zip(chunks, gradients, strict=True):
-        torch.autograd.backward([chunk.encoded(forward)], [gradient])
+    def back(worker: Worker | None, number: int) -> Tensor:
+        with torch.enable_grad():
+            own = passed[number] if number < kept else chunks[number].encoded(forward, worker)
+            torch.autograd.backward([own], [gradients[number]])
+            passed[number] = passed[number].detach()
+        return passed[number]
+
+    _each(forward, chunks, back)
+    if forward.packed is not None:
+        forward.packed.team.hand_over()
+
+
+def _each(
+    forward: Forward, chunks: Sequence[Chunk], task: Callable[[Worker | None, int], Tensor]
+) -> list[Tensor]:
+    """What a task makes of each micro-batch, in order; without padding they are shared out to threads."""
+    numbers = range(len(chunks))
+    if forward.packed is None:
+        return [task(None, number) for number in numbers]
+    team = forward.packed.team
+    shares = team.shares([sum(map(forward.tokens.length, chunk.texts)) for chunk in chunks])
+    found = team.run(task, shares)
+    at = {
+        number: place
+        for share, own in zip(shares, found, strict=True)
+        for number, place in zip(share, own, strict=True)
+    }
+    return [at[number] for number in numbers]
 
 
 def _gathered(local: Tensor, shares: Sequence[Sequence[int]]) -> Tensor:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from obverse.training.packed import PackedEncoder, packed
+from obverse.training.workers import Worker
 
 if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
 
-_AT_ONCE = 256
+_AT_ONCE, _TIMES = 256, 4
 
 
 @dataclass(slots=True)
@@ -98,6 +99,23 @@ def micro_batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
     return made
 
 
+def even_batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
+    """Returns places in micro-batches of like length and like size, longest first, of ``tokens`` tokens or a text more.
+
+    For encoders without padding. There are four of them, or eight and so on, unless there are fewer texts, so that two
+    or four threads get like work.
+    """
+    order = sorted(range(len(lengths)), key=lambda place: (-lengths[place], place))
+    total = sum(lengths)
+    count = _TIMES * -(-total // (_TIMES * tokens))
+    made: list[list[int]] = [[] for _ in range(count)]
+    passed = 0
+    for place in order:
+        made[(2 * passed + lengths[place]) * count // (2 * total)].append(place)
+        passed += lengths[place]
+    return [part for part in made if part]
+
+
 @dataclass(slots=True)
 class Forward:
     """Encodes texts by a module that may be training.
@@ -116,13 +134,15 @@ class Forward:
     precision: str = "fp32"
     packed: PackedEncoder | None = None
 
-    def __call__(self, texts: Sequence[str]) -> Tensor:
+    def __call__(self, texts: Sequence[str], worker: Worker | None = None) -> Tensor:
         """Returns the vectors of one micro-batch, ``[n, d]``, float32, unit length."""
         import torch.nn.functional as F
 
         if self.packed is not None:
             batch = packed(self.tokens.rows(texts))
-            return F.normalize(self.packed(batch, training=self.module.training), dim=1)
+            return F.normalize(
+                self.packed(batch, training=self.module.training, worker=worker), dim=1
+            )
         features = self.tokens.padded(texts, self.device)
         with self._autocast():
             found = self.module(features)["sentence_embedding"]
@@ -143,7 +163,12 @@ class Forward:
 
     def split(self, texts: Sequence[str]) -> list[list[int]]:
         """Returns the places of texts in micro-batches."""
-        return micro_batches([self.tokens.length(text) for text in texts], self.micro_tokens)
+        return self.cut([self.tokens.length(text) for text in texts], self.micro_tokens)
+
+    @property
+    def cut(self) -> Callable[[Sequence[int], int], list[list[int]]]:
+        """How the places of texts are cut into micro-batches, given lengths and the limit."""
+        return micro_batches if self.packed is None else even_batches
 
     def frozen(self, texts: Sequence[str], what: str = "") -> Tensor:
         """Returns the vectors of all texts, ``[n, d]``, without gradient and dropout, with a progress bar."""
