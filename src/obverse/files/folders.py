@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +72,18 @@ def made_file(
     inputs: Iterable[str | os.PathLike[str]],
     **facts: Any,
 ) -> None:
-    """Writes ``<out>.made.json``: command, parameters, input digests, version and counts."""
+    """Writes ``<out>.made.json``: command, parameters, input digests, version and counts.
+
+    Args:
+        inputs: The files that were read; a mapping gives their digests, where they are known.
+    """
     from obverse import __version__
 
-    digests = {os.fspath(path): digest(path) for path in inputs if os.path.isfile(path)}
+    digests = (
+        {os.fspath(path): found for path, found in inputs.items()}
+        if isinstance(inputs, Mapping)
+        else {os.fspath(path): digest(path) for path in inputs if os.path.isfile(path)}
+    )
     write_json(
         f"{os.fspath(out)}.made.json",
         {"command": command, "version": __version__, "inputs": digests, **facts},

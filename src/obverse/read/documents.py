@@ -36,7 +36,6 @@ class Passages:
     Attributes:
         titles: Empty where none has one.
         marks: What tells documents of one id apart.
-        uids: Their content hashes, where they are known already.
         looks: What the inspector's look found, where it is known already.
     """
 
@@ -46,7 +45,6 @@ class Passages:
     marks: Sequence[int]
     lines: Sequence[int]
     fields: Sequence[str]
-    uids: Sequence[int] = ()
     looks: Sequence[Any] = ()
 
     def one(self, at: int) -> tuple[Passage, int, str]:
@@ -171,8 +169,7 @@ class Documents:
         self.texts.extend(texts)
         self.titles.extend(titles)
         compared = list(map(whole_text, titles, texts))
-        known = passages.uids
-        uids = [known[at] for at in fresh] if known else list(map(text_uid, compared))
+        uids = list(map(text_uid, compared))
         self._same.extend(uids)
         if max(map(len, texts)) > HUGE:
             for at, text in zip(fresh, texts, strict=True):

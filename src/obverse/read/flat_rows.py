@@ -118,9 +118,8 @@ def _all(numbering: Numbering, keys: Sequence[Any]) -> list[Any]:
     return list(numbering)
 
 
-def flat_columns(rows: list[Row], names: Names) -> tuple[Columns, str] | None:
-    """Returns the columns by role and the name of the clicks, or None where some value needs a look."""
-    keys = tuple(rows[0])
+def roles(keys: tuple[str, ...], names: Names) -> dict[str, str] | None:
+    """Returns the column of each role, or None where rows with these keys are not plainly flat."""
     named = {
         role: name
         for role, options in names.items()
@@ -132,8 +131,16 @@ def flat_columns(rows: list[Row], names: Names) -> tuple[Columns, str] | None:
         not all(role in named for role in _NEEDED)
         or named.keys() & {"lists", "topic_id"}
         or named["query"] == named["text"]
-        or set(map(tuple, rows)) != {keys}
     ):
+        return None
+    return named
+
+
+def flat_columns(rows: list[Row], names: Names) -> tuple[Columns, str] | None:
+    """Returns the columns by role and the name of the clicks, or None where some value needs a look."""
+    keys = tuple(rows[0])
+    named = roles(keys, names)
+    if named is None or set(map(tuple, rows)) != {keys}:
         return None
     values = map(itemgetter(*named.values()), rows)
     columns: Columns = dict(zip(named, zip(*values, strict=True), strict=True))
@@ -183,6 +190,12 @@ class FlatWork:
         if odd_rows(columns, known):
             return None
         return flat_part(columns, lines, marks, known, documents, clicked)
+
+    def shorter(self, rows: list[Row]) -> Any:
+        """Returns the way over Arrow's columns, if Arrow is there and the rows are plain enough."""
+        from obverse.read.arrow_rows import ArrowColumns
+
+        return ArrowColumns.of(rows, self.names)
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from obverse.files import BOM
-from obverse.identity import text_uid
 from obverse.read.documents import Passages, found_among, whole_text
 from obverse.read.faults import Looks
 from obverse.read.json_rows import Row, plain_rows
@@ -32,6 +31,12 @@ class Part(Protocol):
     docs: Numbers
 
 
+class Shorter(Protocol):
+    """A shorter way from lines to a part, where lines are like those before."""
+
+    def part(self, data: bytes, lines: Sequence[int], documents: DocNumbers) -> Part | None: ...
+
+
 class Work(Protocol):
     """What is to be done with rows: they become a part, if nothing about them needs a closer look.
 
@@ -46,6 +51,9 @@ class Work(Protocol):
     looks: Looks | None
 
     def part(self, rows: list[Row], lines: Sequence[int], documents: DocNumbers) -> Part | None: ...
+
+    def shorter(self, rows: list[Row]) -> Shorter | None:
+        """Returns a shorter way for rows like these, if there is one."""
 
 
 @dataclass(slots=True)
@@ -104,7 +112,6 @@ class Seen:
     def _take(self, passages: Passages, fresh: list[int]) -> None:
         texts = [passages.texts[at] for at in fresh]
         titles = [passages.titles[at] for at in fresh] if passages.titles else [""] * len(fresh)
-        whole = list(map(whole_text, titles, texts))
         self._fresh = Passages(
             [passages.ids[at] for at in fresh],
             titles,
@@ -112,8 +119,7 @@ class Seen:
             (),
             [passages.lines[at] for at in fresh],
             [passages.fields[at] for at in fresh],
-            list(map(text_uid, whole)),
-            list(map(self.looks.text, whole)) if self.looks else (),
+            list(map(self.looks.text, map(whole_text, titles, texts))) if self.looks else (),
         )
 
     def fresh(self) -> Passages:
@@ -129,35 +135,58 @@ def _empty() -> Passages:
     return Passages([], [], [], [], [], [])
 
 
-def ready(data: bytes, work: Work, seen: Seen) -> Ready:
-    """Returns what becomes of a stretch of whole lines."""
-    raws = data.split(b"\n")
-    if not raws[-1]:
-        raws.pop()
-    if b"\r" in data or BOM in data or b"" in raws:
-        return Ready(len(raws), None, _empty())
-    rows = plain_rows(raws)
-    if rows is None:
-        return Ready(len(raws), None, _empty())
-    rows = with_names(rows, work.columns) if work.columns else rows
-    found = work.part(rows, range(1, len(rows) + 1), seen)
-    made = Ready(len(raws), found, seen.fresh())
-    if work.looks is not None and found is not None:
-        made.shape, made.marks = work.looks.rows(rows), work.looks.raws(raws)
-    return made
+class Readying:
+    """Makes stretches of whole lines ready, one after the other."""
+
+    def __init__(self, work: Work) -> None:
+        self._work, self._seen = work, Seen(work.looks)
+        self._shorter: Shorter | None = None
+        self._shape: Any = None
+
+    def ready(self, data: bytes) -> Ready:
+        """Returns what becomes of a stretch."""
+        raws = data.split(b"\n")
+        if not raws[-1]:
+            raws.pop()
+        made = Ready(len(raws), None, _empty())
+        if b"\r" in data or BOM in data or b"" in raws:
+            return made
+        lines = range(1, len(raws) + 1)
+        if self._shorter is not None:
+            made.found = self._shorter.part(data, lines, self._seen)
+        if made.found is None:
+            made.found = self._parsed(raws, lines)
+        made.fresh = self._seen.fresh()
+        if self._work.looks is not None and made.found is not None:
+            made.shape, made.marks = self._shape, self._work.looks.raws(raws)
+        return made
+
+    def _parsed(self, raws: list[bytes], lines: Sequence[int]) -> Part | None:
+        self._shorter = None
+        rows = plain_rows(raws)
+        if rows is None:
+            return None
+        rows = with_names(rows, self._work.columns) if self._work.columns else rows
+        found = self._work.part(rows, lines, self._seen)
+        if self._work.looks is not None:
+            self._shape = self._work.looks.rows(rows)
+        if found is not None and not self._work.columns:
+            self._shorter = self._work.shorter(rows)
+        return found
 
 
 def serve() -> None:
     """Answers on standard output what is asked on standard input, until that ends."""
+    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]  # Arrow would import it, for a third of a second
     asked, answers = sys.stdin.buffer, sys.stdout.buffer
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError, EOFError):
         work: Work = pickle.load(asked)
-        seen = Seen(work.looks)
+        readying = Readying(work)
         with open(work.path, "rb") as stream:
             while len(bounds := asked.read(16)) == 16:
                 start, end = struct.unpack("<qq", bounds)
                 stream.seek(start)
-                answer = pickle.dumps(ready(stream.read(end - start), work, seen), protocol=5)
+                answer = pickle.dumps(readying.ready(stream.read(end - start)), protocol=5)
                 answers.write(struct.pack("<q", len(answer)))
                 answers.write(answer)
                 answers.flush()

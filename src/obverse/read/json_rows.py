@@ -91,8 +91,7 @@ def parsed(lines: Sequence[int], raws: list[bytes], findings: Findings, repeated
 def plain_rows(raws: list[bytes]) -> list[Row] | None:
     """Returns the rows of lines of which nothing has to be said, or None."""
     whole = b"\n".join(raws)
-    marks = () if whole.isascii() else _SEPARATORS
-    if b"\\u" in whole or any(mark in whole for mark in marks):
+    if not is_plain(whole):
         return None
     try:
         rows = list(map(orjson.loads, raws))
@@ -101,6 +100,19 @@ def plain_rows(raws: list[bytes]) -> list[Row] | None:
     if set(map(type, rows)) != {dict} or not _keys_stand_once(whole, rows):
         return None
     return rows
+
+
+def is_plain(whole: bytes) -> bool:
+    """Whether lines hold UTF-8 in which no character has to be looked at."""
+    if b"\\u" in whole:
+        return False
+    if whole.isascii():
+        return True
+    try:
+        whole.decode()
+    except UnicodeDecodeError:
+        return False
+    return not any(mark in whole for mark in _SEPARATORS)
 
 
 def is_one_a_line(first: bytes) -> bool:

@@ -38,6 +38,9 @@ class LabelledWork:
         """Returns the rows with numbers in place of documents, or None where one needs a closer look."""
         return labelled_part(list(map(self.settle, rows)), lines, self.fields, documents)
 
+    def shorter(self, rows: list[Row]) -> None:
+        """Rows with lists of documents have none."""
+
     def each(self, block: Block | Ready, gathering: Gathering) -> Iterator[tuple[int, Row]]:
         """Yields ``(line, row)``, with numbers in place of documents where nothing needed a closer look."""
         findings = gathering.findings

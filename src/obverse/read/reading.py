@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
 from obverse.errors import InputError
-from obverse.files import topic_tables, write_json_lines, write_tables, write_topics
+from obverse.files import digest, topic_tables, write_json_lines, write_tables, write_topics
 from obverse.log import say
 from obverse.read import on_disk, read, topics_of
 from obverse.read.corpus import read_corpus_rows
@@ -44,14 +45,22 @@ def read_file(
     if _is_corpus(source, format, map):
         return _read_documents(source, out, map)
     columns = column_map(map)
-    if os.fspath(out).endswith(".parquet"):
-        write_tables(out, _tables(source, format, findings, columns, options, left))
-    else:
-        topics = read(source, format, findings=findings, columns=columns, **options)
-        write_topics(out, left.watch(_spoken(topics, findings)))
+    with ThreadPoolExecutor(1) as aside:
+        digests: list[Future[dict[str, str]]] = []
+
+        def once_read() -> None:
+            digests.append(aside.submit(_digests, source))
+
+        if os.fspath(out).endswith(".parquet"):
+            tables = _tables(source, format, findings, columns, options, left, once_read)
+            write_tables(out, tables)
+        else:
+            topics = read(source, format, findings=findings, columns=columns, **options)
+            write_topics(out, left.watch(_spoken(topics, findings)))
+            once_read()
+        inputs = digests[0].result()
     for line in findings.summary():
         say(line)
-    inputs = _files(source)
     came = f"{findings.rows:,} rows"
     parameters = {"source": os.fspath(source), "format": format, "map": map, **options}
     finish_stage(
@@ -73,10 +82,16 @@ def _tables(
     columns: dict[str, str],
     options: dict[str, Any],
     left: Counts,
+    once_read: Callable[[], None],
 ) -> Iterator[Any]:
-    """Yields the topics of a source as Arrow tables."""
+    """Yields the topics of a source as Arrow tables.
+
+    Args:
+        once_read: Called when the source was read and a second processor has time.
+    """
     with on_disk(source, findings) as path:
         topics = topics_of(path, format, findings, columns, options)
+        once_read()
         if isinstance(topics, Gathering) and topics.documents.is_unicode:
             parts = _spoken(topics.parts(), findings)
             yield from gathered_tables(topics, parts, left)
@@ -131,6 +146,10 @@ def _spoken(found: Iterator[T], findings: Findings) -> Iterator[T]:
 def _say_all(lines: list[str]) -> None:
     while lines:
         say(lines.pop(0))
+
+
+def _digests(source: str | os.PathLike[str]) -> dict[str, str]:
+    return {path: digest(path) for path in _files(source) if os.path.isfile(path)}
 
 
 def _files(source: str | os.PathLike[str]) -> list[str]:
