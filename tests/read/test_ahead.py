@@ -98,7 +98,7 @@ def odd_lines(rows: Iterator[dict[str, Any]], documents: str, *, broken: bool) -
                 {"docid": "7", "text": "Another text of 7"},
                 {"text": "\ufeffm"},
             ]
-        line = json.dumps(row, ensure_ascii=number % 3 == 0).encode()
+        line = json.dumps(row, ensure_ascii=number % 50 == 0).encode()
         if number == 150:
             line = line.replace(b'": "', '": "\u2028'.encode())
         if number == 160:

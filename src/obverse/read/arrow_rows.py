@@ -14,7 +14,7 @@ from obverse.read.documents import Passages, marks_of
 from obverse.read.flat_rows import FlatPart, Names, Numbering, roles
 from obverse.read.json_rows import Row, is_plain
 from obverse.read.judgements import CLICKED, LAST_POSITION, NO_POSITION, SHOWN, Numbers
-from obverse.read.numbered import DocNumbers, is_odd
+from obverse.read.numbered import DocNumbers, is_odd, odd_among
 
 _LATEST = 1e17
 
@@ -62,7 +62,7 @@ class ArrowColumns:
         if (
             "" in ids
             or any(is_odd(query) for query, _ in asked)
-            or any(is_odd(texts[at]) for at in unknown)
+            or odd_among(texts, unknown)
             or abs(times).max(initial=0) > _LATEST
         ):
             return None

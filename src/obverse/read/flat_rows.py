@@ -19,7 +19,7 @@ from obverse.read.gathering import Gathering
 from obverse.read.helper import Ready
 from obverse.read.json_rows import Block, Row
 from obverse.read.judgements import CLICKED, LAST_POSITION, NO_POSITION, SHOWN, Numbers
-from obverse.read.numbered import DocNumbers, is_odd
+from obverse.read.numbered import DocNumbers, is_odd, odd_among
 
 _TYPES: dict[str, set[type]] = {
     "query": {str},
@@ -166,7 +166,7 @@ def odd_rows(columns: Columns, found: Numbers) -> list[int]:
     odd: set[int] = {at for at, query in enumerate(queries) if query in bad} if bad else set()
     if "" in ids:
         odd.update(at for at, doc_id in enumerate(ids) if not doc_id)
-    odd.update(at for at in np.flatnonzero(found < 0).tolist() if is_odd(texts[at]))
+    odd.update(odd_among(texts, np.flatnonzero(found < 0).tolist()))
     return sorted(odd)
 
 

@@ -145,20 +145,19 @@ class Readying:
 
     def ready(self, data: bytes) -> Ready:
         """Returns what becomes of a stretch."""
-        raws = data.split(b"\n")
-        if not raws[-1]:
-            raws.pop()
-        made = Ready(len(raws), None, _empty())
-        if b"\r" in data or BOM in data or b"" in raws:
+        whole = data.removesuffix(b"\n")
+        made = Ready(whole.count(b"\n") + 1, None, _empty())
+        if b"\r" in data or BOM in data or b"\n\n" in data or data.startswith(b"\n"):
             return made
-        lines = range(1, len(raws) + 1)
+        lines = range(1, made.count + 1)
         if self._shorter is not None:
             made.found = self._shorter.part(data, lines, self._seen)
         if made.found is None:
-            made.found = self._parsed(raws, lines)
+            made.found = self._parsed(whole.split(b"\n"), lines)
         made.fresh = self._seen.fresh()
         if self._work.looks is not None and made.found is not None:
-            made.shape, made.marks = self._shape, self._work.looks.raws(raws)
+            made.shape = self._shape
+            made.marks = self._work.looks.raws(whole.split(b"\n"))
         return made
 
     def _parsed(self, raws: list[bytes], lines: Sequence[int]) -> Part | None:

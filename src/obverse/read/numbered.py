@@ -34,6 +34,12 @@ def is_odd(text: str) -> bool:
     return not text or text[0] == _MARK or is_blank(text)
 
 
+def odd_among(texts: Sequence[str], places: list[int]) -> list[int]:
+    """Returns the places at which a text is odd."""
+    some = [at for at in places if not (texts[at][:1] > " " and texts[at].isascii())]
+    return [at for at in some if is_odd(texts[at])]
+
+
 @dataclass(slots=True)
 class LabelledPart:
     """Neighbouring rows, their documents apart.
@@ -82,7 +88,7 @@ def labelled_part(
     marks = marks_of(titles, texts)
     found = documents.found(ids, marks)
     unknown = np.flatnonzero(found < 0).tolist()
-    if "" in ids or any(is_odd(texts[at]) for at in unknown):
+    if "" in ids or odd_among(texts, unknown):
         return None
     where = [lines[at] for at, _, count in places for _ in range(count)]
     names = [field for _, field, count in places for _ in range(count)]
