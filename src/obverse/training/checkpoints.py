@@ -68,23 +68,28 @@ def _step(folder: Path) -> int:
     return int(number) if number.isdigit() else -1
 
 
+def differences(before: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
+    """Returns in words how the data and settings of a run differ from those of an earlier one."""
+    found = []
+    for key, value in run.items():
+        old = before.get(key)
+        if key == "settings":
+            found += [
+                f"{name} was {(old or {}).get(name)!r} and is {now!r}"
+                for name, now in value.items()
+                if (old or {}).get(name) != now
+            ]
+        elif old != value:
+            found.append(f"the {key} was {old!r} and is {value!r}")
+    return found
+
+
 def refuse_other_run(folder: Path, run: Mapping[str, Any]) -> None:
     """Raises SettingError, naming every difference, if a checkpoint belongs to other data or settings."""
-    there = read_json(folder / STATE)
-    differences = []
-    for key, value in run.items():
-        before = there.get(key)
-        if key == "settings":
-            differences += [
-                f"{name} was {(before or {}).get(name)!r} and is {now!r}"
-                for name, now in value.items()
-                if (before or {}).get(name) != now
-            ]
-        elif before != value:
-            differences.append(f"the {key} was {before!r} and is {value!r}")
-    if differences:
+    found = differences(read_json(folder / STATE), run)
+    if found:
         raise SettingError(
-            f"cannot go on from this checkpoint: {'; '.join(differences)}",
+            f"cannot go on from this checkpoint: {'; '.join(found)}",
             where=str(folder),
             fix="Give what it was begun with, another --out, or --restart to begin anew",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from obverse.errors import InputError, SettingError
@@ -103,13 +103,7 @@ def topic_set(
         InputError: If there is no topic, a topic has no documents or no positive, or a query alone is too long.
     """
     made = TopicSet([], [], {}, {}, [], [], Shortened())
-    for topic in topics:
-        if not topic.docs:
-            raise InputError(
-                "has no documents",
-                where=f"topic {topic.topic_id}",
-                fix="Give topics with their docs, or a folder with corpus.jsonl and topics.jsonl",
-            )
+    for topic in trainable(topics):
         uids = {}
         for doc in topic.docs:
             text = template.doc(doc)
@@ -123,12 +117,6 @@ def topic_set(
                 text = fit(template, topic.query, view.instruction, max_tokens, count, made.lost)
             except InputError as error:
                 raise error.at(f"topic {topic.topic_id}") from None
-            if not view.positives:
-                raise InputError(
-                    "no document is positive",
-                    where=f"topic {topic.topic_id}, view {place}",
-                    fix="Give every view at least one positive",
-                )
             labels, contradicted = _by_content(view, uids)
             made.contradictions += contradicted
             rows.append(
@@ -146,9 +134,33 @@ def topic_set(
         made.queries.append(text_uid(topic.query))
         made.rows.append(rows)
         made.own.append(frozenset(uids.values()))
-    if not made.topics:
-        raise InputError("there is no topic to train on", fix="Give a topics file that holds some")
     return made
+
+
+def trainable(topics: Iterable[Topic]) -> Iterator[Topic]:
+    """Yields the topics, looked at as far as that needs no encoder.
+
+    Raises:
+        InputError: If there is no topic, or a topic has no documents or no positive.
+    """
+    topic = None
+    for topic in topics:
+        if not topic.docs:
+            raise InputError(
+                "has no documents",
+                where=f"topic {topic.topic_id}",
+                fix="Give topics with their docs, or a folder with corpus.jsonl and topics.jsonl",
+            )
+        for place, view in enumerate(topic.views):
+            if not view.positives:
+                raise InputError(
+                    "no document is positive",
+                    where=f"topic {topic.topic_id}, view {place}",
+                    fix="Give every view at least one positive",
+                )
+        yield topic
+    if topic is None:
+        raise InputError("there is no topic to train on", fix="Give a topics file that holds some")
 
 
 def _by_content(view: View, uids: Mapping[str, int]) -> tuple[dict[int, Label], int]:

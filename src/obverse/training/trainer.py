@@ -16,14 +16,20 @@ from obverse.files import read_json, write_json
 from obverse.inputs import FILE_NAME, Template
 from obverse.ledger import ledger
 from obverse.log import say
-from obverse.models import PACKAGED, load_model
+from obverse.models import PACKAGED, load_model, locate
 from obverse.provenance import versions
 from obverse.records import Topic
-from obverse.training.checkpoints import last_whole, refuse_other_run, remove_after
+from obverse.training.checkpoints import (
+    differences,
+    last_whole,
+    refuse_other_run,
+    remove_after,
+)
 from obverse.training.processes import connect, one_voice, own_device, processes, wait
 from obverse.training.run import Run, prepare, token_counter
 from obverse.training.settings import PoolEncoding, Precision, Schedule, settings_from
 from obverse.training.sides import asymmetric, merged, save_model, side
+from obverse.training.topic_set import trainable
 from obverse.training.watching import Watch, best_folder, watch_for
 
 if TYPE_CHECKING:
@@ -184,9 +190,16 @@ def train(
         ModelError: If the base cannot be loaded or trained.
     """
     settings = settings_from(locals())
+    for name, value in (("save every", save_every), ("watch every", watch_every)):
+        if value is not None and value < 1:
+            raise SettingError(f"{name} is {value}", fix="Give 1 or more steps")
     began = time.monotonic()
     home = _own_folder(Path(out))
     with one_voice():
+        # Faults of the input are said before the seconds that torch takes to load.
+        topics = list(trainable(topics))
+        held_out = None if held_out is None else list(trainable(held_out))
+        locate(base)
         run = prepare(
             topics,
             settings,
@@ -277,7 +290,8 @@ def _finished(run: Run) -> Trained | None:
     if not (run.out / MADE).is_file() or not (run.out / "modules.json").is_file():
         return None
     made = read_json(run.out / MADE)
-    if made.get("run") != run.identity:
+    if found := differences(made.get("run") or {}, run.identity):
+        say(f"train: {run.out} holds another finished run and is trained anew: {'; '.join(found)}")
         return None
     say(f"train: {run.out} holds this very run, finished; --restart trains it again")
     return Trained(run.out, made["steps"], made["loss"], 0.0)

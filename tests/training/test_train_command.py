@@ -1,0 +1,73 @@
+"""``obverse train``: faults of the input come before torch is loaded; a finished run is not trained again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_encoder import dual_topics
+
+from obverse.files import write_topics
+from obverse.training import trainer
+from obverse.training.trainer import train
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["missing.jsonl"], "no such file"),
+        (["empty.jsonl"], "holds no topic"),
+        (["lone.jsonl"], "no document is positive"),
+        (["good.jsonl", "--epochs", "0"], "epochs is 0"),
+        (["good.jsonl", "--save-every", "0"], "save every is 0"),
+        (["good.jsonl", "--base", "./nowhere"], "no such model folder"),
+        (["good.jsonl", "--held-out", "missing.jsonl"], "no such file"),
+    ],
+)
+def test_faults_are_said_before_torch_is_loaded(
+    tmp_path: Path, arguments: list[str], words: str
+) -> None:
+    write_topics(tmp_path / "good.jsonl", dual_topics(2))
+    (tmp_path / "empty.jsonl").write_text("\n")
+    lone = '{"topic_id": "t", "query": "q", "docs": [{"doc_id": "d", "text": "x"}], '
+    lone += '"views": [{"instruction": "", "labels": {"d": "negative"}}]}\n'
+    (tmp_path / "lone.jsonl").write_text(lone)
+    code = "import sys\nfrom obverse.cli import main\ntry:\n    main()\nfinally:\n"
+    code += "    print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "train", *arguments, "--out", "model"],
+        cwd=tmp_path,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2 and words in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and done.stdout.strip() == "False"
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_finished_run_is_not_trained_again_and_changes_are_said(
+    tmp_path: Path,
+    encoder: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    topics, out = dual_topics(4), tmp_path / "model"
+    first = train(topics, base=encoder, out=out, batch_size=4, max_tokens=32)
+    weights = (out / "model.safetensors").stat().st_mtime_ns
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, "_train", lambda *_, **__: pytest.fail("trained again"))
+        again = train(topics, base=encoder, out=out, batch_size=4, max_tokens=32)
+    assert "finished" in capsys.readouterr().err
+    assert (again.steps, again.loss) == (first.steps, first.loss)
+    assert (out / "model.safetensors").stat().st_mtime_ns == weights
+    train(topics, base=encoder, out=out, batch_size=2, max_tokens=32)
+    said = capsys.readouterr().err
+    assert "another finished run" in said and "batch_size was 4 and is 2" in said
+    train(topics[:3], base=encoder, out=out, batch_size=2, max_tokens=32)
+    assert "the data was" in capsys.readouterr().err
