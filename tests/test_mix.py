@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -182,3 +183,20 @@ def _dual(name: str) -> Topic:
             View("swap", {"p": out, "n": good}, {"method": "m", "lever": "l"}),
         ),
     )
+
+
+def test_a_cut_that_leaves_nothing_is_an_error_and_writes_nothing(tmp_path: Path) -> None:
+    from obverse.files import write_topics
+    from obverse.stages import run_stage, some_left
+
+    view = View("", {"a": Label.POSITIVE})
+    topics = tmp_path / "topics.jsonl"
+    write_topics(topics, [Topic("t", "q", (Doc("a", "A."),), (view,))])
+    with pytest.raises(InputError, match=r"no topic is left \(1 has no reversed view\)"):
+        run_stage(
+            "cut",
+            lambda came, drops: some_left(cut_views(came, ["reversed"], drops=drops), drops, "-"),
+            topics,
+            tmp_path / "out.jsonl",
+        )
+    assert not (tmp_path / "out.jsonl").exists()

@@ -96,3 +96,17 @@ def test_settings() -> None:
             split(TOPICS, wrong)
     with pytest.raises(SettingError):
         split(TOPICS, SHARES, by="luck")
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [("train=0.5,train=0.5", "stands twice"), ("a/b=0.5,c=0.5", "'a/b' cannot name a part")],
+)
+def test_parts_have_names_of_their_own(parts: str, said: str) -> None:
+    with pytest.raises(SettingError, match=said):
+        shares_from(parts)
+
+
+def test_an_empty_part_is_said() -> None:
+    made = split(TOPICS[:1], SHARES)
+    assert "no topic is left for test: 1 are too few" in made.notes

@@ -192,6 +192,9 @@ def _shared(parts: Mapping[str, Sequence[Topic]]) -> int:
 def _add_notes(made: Split, shares: Mapping[str, float], count: int, by: str) -> None:
     sizes = ", ".join(f"{name} {len(topics):,}" for name, topics in made.parts.items())
     made.notes.append(f"split by {by}: {sizes}")
+    empty = [name for name, topics in made.parts.items() if not topics]
+    if empty:
+        made.notes.append(f"no topic is left for {', '.join(empty)}: {count:,} are too few")
     if made.shared_documents:
         made.notes.append(
             f"{made.shared_documents:,} positive documents stand in more than one part; "
@@ -212,6 +215,13 @@ def shares_from(text: str) -> dict[str, float]:
     shares: dict[str, float] = {}
     for piece in text.split(","):
         name, _, share = piece.strip().partition("=")
+        if name in shares or not name.strip(".") or set(name) & {"/", "\\"}:
+            raise SettingError(
+                f"--parts {text!r}: {name!r} cannot name a part"
+                if name not in shares
+                else f"--parts {text!r}: the part {name!r} stands twice",
+                fix="Write train=0.9,test=0.1; each part becomes a file of its name",
+            )
         try:
             shares[name] = float(share)
         except ValueError:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from obverse.errors import SettingError
+from obverse.errors import InputError, SettingError
 from obverse.files import made_file, read_topics, write_json_lines, write_topics
 from obverse.log import progress, say
 from obverse.records import Topic, View
@@ -106,6 +106,21 @@ def run_stage(
     write_topics(out, left.watch(stage(came.watch(progress(topics, name)), drops)))
     finish_stage(name, out, came, left, drops, inputs=inputs, parameters=parameters)
     return Ran(came, left, drops)
+
+
+def some_left(topics: Iterable[Topic], drops: Drops, fix: str) -> Iterator[Topic]:
+    """Passes topics through, and stops a stage that leaves none before anything is written.
+
+    Raises:
+        InputError: If there is none, with the reasons.
+    """
+    any_left = False
+    for topic in topics:
+        any_left = True
+        yield topic
+    if not any_left:
+        reasons = "; ".join(f"{count:,} {why}" for why, count in drops.by_reason.most_common())
+        raise InputError(f"no topic is left ({reasons or 'there was none'})", fix=fix)
 
 
 def finish_stage(

@@ -57,3 +57,11 @@ def test_a_table_of_documents_becomes_a_corpus(tmp_path: Path) -> None:
         {"_id": "007", "title": "", "text": '"Unclosed'},
         {"_id": "7", "title": "", "text": "Plain"},
     ]
+
+
+def test_a_broken_row_points_to_the_command_that_mends(tmp_path: Path) -> None:
+    source = tmp_path / "log.jsonl"
+    source.write_text('{"query": "a", "clicked": [{"id": "1", "text": "A."}]}\n{"query": cut\n')
+    with pytest.raises(InputError, match=r"log\.jsonl:2: .*obverse check \S+log\.jsonl --fix OUT"):
+        read_file(source, tmp_path / "out.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["log.jsonl"]

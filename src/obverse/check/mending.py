@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -33,6 +34,8 @@ _LINES = {
     "not_utf8": "rows that are not UTF-8 left out",
     "ragged_row": "rows with the wrong number of fields left out",
 }
+
+_TABLE = re.compile(r"\.(jsonl?|ndjson|csv|tsv|parquet)(\.(gz|zst))?$")
 
 
 def mend(
@@ -78,11 +81,13 @@ def refuse_unmendable(source: str | os.PathLike[str], out: str | os.PathLike[str
     """
     name = os.fspath(source)
     if Path(source).is_dir():
-        files = sorted(str(file.relative_to(source)) for file in Path(source).rglob("*.*"))
+        files = sorted(str(file) for file in Path(source).rglob("*") if _TABLE.search(file.name))
         raise SettingError(
             "--fix mends single files, and this is a folder",
             where=name,
-            fix=f"Check and mend its files one by one: {', '.join(files[:5]) or 'it holds none'}",
+            fix=f"Mend its files one by one: obverse check {files[0]} --fix OUT, and so on"
+            if files
+            else "It holds no JSON Lines, CSV, TSV or Parquet file",
         )
     if name == "-" or is_hugging_face(name) or name.startswith(PREFIX):
         raise SettingError(

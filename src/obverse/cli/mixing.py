@@ -134,14 +134,18 @@ def cut(
 ) -> None:
     """Keep the views of some kinds alone: one-sided, two-sided and plain sets over the same queries."""
     from obverse.mix.views import cut_views
-    from obverse.stages import run_stage
+    from obverse.stages import run_stage, some_left
 
     named = [kind.strip() for kind in kinds.split(",") if kind.strip()]
     settings = {"each": each, "per_topic": per_topic, "whole": whole, "seed": seed}
     cut_views((), named, each=each, per_topic=per_topic)  # refuses settings before anything is read
     run_stage(
         "cut",
-        lambda came, drops: cut_views(came, named, drops=drops, **settings),  # type: ignore[arg-type]
+        lambda came, drops: some_left(
+            cut_views(came, named, drops=drops, **settings),  # type: ignore[arg-type]
+            drops,
+            "Choose other --kinds, or keep topics that lack one with --no-whole",
+        ),
         topics,
         out,
         parameters={"kinds": named, **settings},

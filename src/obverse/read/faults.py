@@ -159,6 +159,10 @@ FAULTS: dict[str, Kind] = {
 }
 
 
+LEFT_OUT = ("bad_json", "not_an_object", "not_utf8", "ragged_row")
+"""Rows that stop a read, and that a mended copy is without."""
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """One place where a fault was seen."""
@@ -269,6 +273,8 @@ class Findings:
             InputError: Unless the findings only collect.
         """
         if not self.collect:
+            if code in LEFT_OUT and self.file != self.spooled and self.file != "-":
+                fix = f"{fix}; obverse check {self.file} --fix OUT writes a copy without what is broken"
             where = self.place if line is None else f"{self.place}:{line}"
             raise InputError(message, where=f"{where}, {field}" if field else where, fix=fix)
         self.note(code, line, field, message)
