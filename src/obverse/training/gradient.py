@@ -113,8 +113,6 @@ def step_gradient(
     chunks = [
         Chunk([texts[place] for place in dealt.parts[number]], seed + number) for number in own
     ]
-    full = _fitting(forward, chunks, _FULL_TOKENS)
-    chunks = [replace(chunk, lean=number >= full) for number, chunk in enumerate(chunks)]
     # A process without a text still gives every weight a gradient, of zeros.
     sharded = is_sharded(forward.module)
     most = max(map(len, dealt.by_process)) if sharded else 1
@@ -123,6 +121,8 @@ def step_gradient(
     kept = len(chunks_and_spare)
     if chunked:
         kept = 0 if sharded else _fitting(forward, chunks, keep_tokens)
+    lean = slice(_fitting(forward, chunks, _FULL_TOKENS), kept)
+    chunks_and_spare[lean] = [replace(chunk, lean=True) for chunk in chunks_and_spare[lean]]
     passed = _first_pass(forward, chunks_and_spare, kept)
     local = torch.cat([part.detach() for part in passed])[: len(dealt.places(who.rank))]
     leaf = _gathered(local, [dealt.places(rank) for rank in range(who.count)]).requires_grad_()
