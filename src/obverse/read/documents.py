@@ -36,7 +36,6 @@ class Passages:
     Attributes:
         titles: Empty where none has one.
         marks: What tells documents of one id apart.
-        looks: What the inspector's look found, where it is known already.
     """
 
     ids: Sequence[str]
@@ -45,7 +44,6 @@ class Passages:
     marks: Sequence[int]
     lines: Sequence[int]
     fields: Sequence[str]
-    looks: Sequence[Any] = ()
 
     def one(self, at: int) -> tuple[Passage, int, str]:
         title = self.titles[at] if self.titles else ""
@@ -178,14 +176,13 @@ class Documents:
                     note_huge(self._findings, passages.ids[at], len(text), line, field)
         inspector = self._findings.inspector
         if inspector is not None:
-            looks = passages.looks
             inspector.documents(
                 [passages.ids[at] for at in fresh],
                 compared,
                 [passages.lines[at] for at in fresh],
                 [passages.fields[at] for at in fresh],
                 uids,
-                [looks[at] for at in fresh] if looks else list(map(inspector.looks.text, compared)),
+                list(map(inspector.looks.text, compared)),
             )
 
     def doc(self, number: int) -> Doc:

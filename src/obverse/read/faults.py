@@ -181,7 +181,7 @@ class Looks:
     """What is found out of rows and texts by themselves, by plain functions, which other processes can run too.
 
     Attributes:
-        text: Of a document's title and text.
+        text: Of a document's title and text, in one.
         rows: How rows are shaped.
         raws: Of lines: marks of eight bytes that tell different ones apart.
     """

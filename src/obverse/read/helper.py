@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from obverse.files import BOM
-from obverse.read.documents import Passages, found_among, whole_text
+from obverse.read.documents import Passages, found_among
 from obverse.read.faults import Looks
 from obverse.read.json_rows import Row, plain_rows
 from obverse.read.judgements import Numbers
@@ -79,7 +79,6 @@ class Ready:
 class Seen:
     """Documents that a helper has met, by number; the texts go out with the next answer."""
 
-    looks: Looks | None
     _numbers: dict[str, int] = field(default_factory=dict)
     _marks: array[int] = field(default_factory=lambda: array("q"))
     _others: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -119,7 +118,6 @@ class Seen:
             (),
             [passages.lines[at] for at in fresh],
             [passages.fields[at] for at in fresh],
-            list(map(self.looks.text, map(whole_text, titles, texts))) if self.looks else (),
         )
 
     def fresh(self) -> Passages:
@@ -139,7 +137,7 @@ class Readying:
     """Makes stretches of whole lines ready, one after the other."""
 
     def __init__(self, work: Work) -> None:
-        self._work, self._seen = work, Seen(work.looks)
+        self._work, self._seen = work, Seen()
         self._shorter: Shorter | None = None
         self._shape: Any = None
 
