@@ -51,7 +51,9 @@ def test_runs_are_written_without_being_asked_and_the_mean_of_three_follows(
     home = Path("results/bm25")
     assert (home / "followir-core17/candidates.run.tsv.made.json").is_file()
     assert (home / "FollowIR-mean-of-3/scores.json").is_file()
-    again = json.loads(run("evaluate", "bm25", *ON, "--runs", str(home), "--json"))
+    asked = ["evaluate", "bm25", *ON, "--runs", str(home), "--out", "scored again", "--json"]
+    again = json.loads(run(*asked))
+    assert Path("scored again/followir-core17/scores.json").is_file()
     assert {k: v["p_mrr"] for k, v in again.items()} == {k: v["p_mrr"] for k, v in rows.items()}
     text = run("compare", str(home))
     assert text.count("## FollowIR (mean of 3)") == 1 and "## followir:news21" in text

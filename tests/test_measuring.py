@@ -176,3 +176,16 @@ def test_a_document_that_is_listed_twice_counts_once(tmp_path: Path) -> None:
     changed = put(tmp_path / "c", '{"q": ["a", "a", "b"]}')
     found = measure("p_mrr", Files(old, run_changed=new, changed=changed))
     assert found.value == 0.0 and found.notes["changed_docs_listed_twice"] == ["q"]
+
+
+@pytest.mark.parametrize("name", ["ndcg@10", "mrr@10", "robustness@10", "nevir"])
+def test_a_rule_that_a_measure_does_not_know_is_refused(tmp_path: Path, name: str) -> None:
+    run = put(tmp_path / "r", "q Q0 a 1 0.5 x\n")
+    with pytest.raises(ObverseError, match="one rule for equal scores"):
+        measure(name, Files(run, put(tmp_path / "q", "q 0 a 1\n"), ties="insertion"))
+
+
+def test_p_mrr_does_not_take_a_rule_for_missing_queries(tmp_path: Path) -> None:
+    run = put(tmp_path / "r", "q Q0 a 1 0.5 x\n")
+    with pytest.raises(ObverseError, match="one rule for queries without results"):
+        measure("p_mrr", Files(run, run_changed=run, missing="drop"))

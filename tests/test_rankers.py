@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from obverse.benchmarks.benchmark import Search
 from obverse.benchmarks.topics import benchmark_of_topics
 from obverse.corpus_vectors import CorpusVectors
 from obverse.endpoint import EndpointEncoder
 from obverse.errors import InputError, ModelError, SettingError
-from obverse.evaluate import evaluate, score_again, show_inputs
+from obverse.evaluate import evaluate, refuse_other_template, score_again, show_inputs
 from obverse.inputs import Template
 from obverse.models import Encoder, Vectors
 from obverse.rankers import BM25Ranker, CrossEncoderRanker, EncoderRanker, load_ranker
@@ -218,6 +220,16 @@ def test_a_model_is_not_asked_otherwise_than_it_was_taught_unless_forced() -> No
     assert forced.about["input_examples"]["views"] == "kettle red"
     with pytest.raises(SettingError, match="Use model, paper or mteb"):
         evaluate(model, benchmark, joining="mine")  # type: ignore[arg-type]
+
+
+def test_a_foreign_template_is_refused_where_nothing_is_instructed_too() -> None:
+    plain = Search("guard", (Ask("q1", "kettle"),))
+    benchmark = replace(kettle_benchmark(), searches=(plain,))
+    for foreign in (Template(plain="query: {query}"), Template(document="passage: {title} {text}")):
+        with pytest.raises(SettingError, match=r"was trained to read.*--force"):
+            evaluate(LetterEncoder("letters", foreign, Template()), benchmark)
+    order = Template("{instruction} {query}")  # plain queries and documents are read alike
+    refuse_other_template(EncoderRanker(LetterEncoder("l", order, Template())), benchmark, "model")
 
 
 def test_one_real_input_string_is_shown() -> None:

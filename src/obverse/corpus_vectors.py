@@ -102,7 +102,7 @@ class CorpusVectors:
             raise InputError(
                 f"holds vectors of {there}, not of {own}",
                 where=str(folder),
-                fix="Name another folder",
+                fix="Name another folder, or remove this one: vectors can be made again",
             )
         write_json(about, own)
         for file in sorted(self._home.glob("*.keys")):

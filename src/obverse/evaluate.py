@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -170,16 +171,22 @@ def joining_of(benchmark: Benchmark, joining: str) -> str | None:
 def refuse_other_template(ranker: Ranker, benchmark: Benchmark, joining: str) -> None:
     """Raises SettingError if a model would read strings that its saved template does not build."""
     saved = ranker.encoder.taught if isinstance(ranker, EncoderRanker) else None
-    asks = [a for search in benchmark.searches for a in search.asks if a.instruction][:1]
-    if saved is None or not asks or not isinstance(ranker, EncoderRanker):
+    if saved is None or not isinstance(ranker, EncoderRanker):
         return
-    now = model_input(ranker.encoder.template, asks[0], joining_of(benchmark, joining))
-    taught = saved.query(asks[0].query, asks[0].instruction)
-    if now != taught or ranker.encoder.template.digest != saved.digest:
-        raise SettingError(
-            f"{ranker.name} was trained to read {_short(taught)!r}, and would now read {_short(now)!r}",
-            fix="Leave --joining and --template away, or say --force",
-        )
+    own, pattern = ranker.encoder.template, joining_of(benchmark, joining)
+    pairs = [(saved.document, own.document)]
+    for instructed in (True, False):
+        asks = (a for s in benchmark.searches for a in s.asks if bool(a.instruction) == instructed)
+        pairs += [
+            (saved.query(ask.query, ask.instruction), model_input(own, ask, pattern))
+            for ask in islice(asks, 20)
+        ]
+    for taught, now in pairs:
+        if taught != now:
+            raise SettingError(
+                f"{ranker.name} was trained to read {_short(taught)!r}, and would now read {_short(now)!r}",
+                fix="Leave --joining and --template away, or say --force",
+            )
 
 
 def show_inputs(ranker: Ranker, benchmark: Benchmark, joining: Joining) -> dict[str, str]:

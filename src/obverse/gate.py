@@ -144,7 +144,8 @@ def _drop(
     if baseline.per_topic.get(measure) and result.per_topic.get(measure):
         found = paired_difference(baseline.per_topic[measure], result.per_topic[measure])
         paired = f", paired p {found['p']:.4f} (n={found['n']})"
+    rule = f"allowed {allowed:g}" if allowed >= 0 else f"to be at least {-allowed:g} above"
     return [
-        f"{key}: {_shown(result.rows[measure])} is {before - value:.4f} below the baseline's {before:.4f}, allowed "
-        f"{allowed:g}{paired}"
+        f"{key}: {_shown(result.rows[measure])} is {before - value:.4f} below the baseline's {before:.4f}, "
+        f"{rule}{paired}"
     ]

@@ -225,6 +225,7 @@ def report_text(report: Mapping[str, Any]) -> str:
             "",
             f"{' and '.join(row['people'])}, {row['items']} items: kappa {_or_dash(row['kappa_roles'])} on roles, "
             f"{_or_dash(row['kappa_valid'])} on validity",
+            f"they disagree on: {', '.join(row['disagreements']) or 'none'}",
         ]
     if (confusion := report["judge_against_people"]) is not None:
         table = [{"judge": v, **counts} for v, counts in confusion["table"].items()]
@@ -233,6 +234,7 @@ def report_text(report: Mapping[str, Any]) -> str:
             f"LLM judge against people: {100 * confusion['agree']:.1f} % of {confusion['n']} the same",
         ]
         lines += [text_table(table)]
+    lines += ["", f"not fully valid: {', '.join(report['invalid']) or 'none'}"]
     return "\n".join(lines)
 
 

@@ -73,9 +73,10 @@ def list_command(
     what: Annotated[
         str,
         typer.Argument(
-            help="methods, filters, benchmarks, measures, formats, templates or recipes."
+            help="methods, filters, benchmarks, measures, formats, templates or recipes.",
+            show_default=False,
         ),
-    ],
+    ] = "",
 ) -> None:
     """List the names that other commands take."""
     from obverse.benchmarks.named import BENCHMARKS
@@ -96,6 +97,7 @@ def list_command(
         "recipes": RECIPES,
     }
     if what not in tables:
-        raise SettingError(f"there is no list of {what!r}", fix=f"Use one of {', '.join(tables)}")
+        wrong = f"there is no list of {what!r}" if what else "it is not said what to list"
+        raise SettingError(wrong, fix=f"Use one of {', '.join(tables)}")
     for name in tables[what]:
         print(name)

@@ -74,8 +74,16 @@ def evaluate(
 ) -> None:
     """Measure a model on benchmarks: runs are written, scores are printed."""
     from obverse.benchmarks.named import load_benchmark
-    from obverse.evaluate import evaluate, score_again, show_inputs
+    from obverse.errors import SettingError
+    from obverse.evaluate import (
+        evaluate,
+        refuse_other_template,
+        score_again,
+        show_inputs,
+        write_scores,
+    )
     from obverse.inputs import template_named
+    from obverse.log import say
     from obverse.prompts import prompts_by_benchmark
     from obverse.rankers import load_ranker
 
@@ -83,8 +91,11 @@ def evaluate(
     loaded = [load_benchmark(each, scope=scope, guard=guard, partial=partial) for each in on]
     found: list[Scores] = []
     if runs is not None:
-        found = [score_again(each, _home(runs, model, each, loaded), seed=seed) for each in loaded]
-        _finish(found, None, seed=seed, json=json)
+        for each in loaded:
+            found.append(score_again(each, _home(runs, model, each, loaded), seed=seed))
+            if out is not None:
+                write_scores(found[-1], _home(out, model, each, loaded))
+        _finish(found, out, seed=seed, json=json)
         return
     ranker = load_ranker(
         model,
@@ -102,6 +113,11 @@ def evaluate(
             for own, each in zip(rankers, loaded, strict=True)
         }
         print_json(shown)
+        for own, each in zip(rankers, loaded, strict=True):
+            try:
+                refuse_other_template(own, each, joining)
+            except SettingError as error:
+                say(f"note: {error}")
         return
     for own, each in zip(rankers, loaded, strict=True):
         found.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from obverse.errors import SettingError
 from obverse.measures.average_precision import mean_average_precision
 from obverse.measures.followir_score import followir_score
 from obverse.measures.measured import Measured
@@ -28,6 +29,8 @@ from obverse.trec import merge_notes
 
 __all__ = ["Files", "measure"]
 
+_TWO_TIE_RULES = {"p_mrr", "symmetric_p_mrr", "flip_rate", "infosearch_p_mrr", "wise", "sicr"}
+_MAY_DROP = {"ndcg", "map", "mrr", "recall", "precision", "robustness", "followir_score"}
 OfFiles = Callable[[Measure, Files], Measured]
 _TIES_OF = {
     "msmarco_mrr": "none: the rank column decides",
@@ -50,12 +53,27 @@ def measure(name: str, files: Files) -> Measured:
     if files.ties is not None:
         check_ties(files.ties)
     check_variant(files.variant)
+    _refuse_rules_without_effect(asked, files)
     found = _MEASURES[asked.name](asked, files)
     notes = merge_notes(files.notes, found.notes, dangling(files))
     notes.setdefault("ties", _TIES_OF.get(asked.name, "trec"))
     if made := how_made(files.run):
         notes["run_made"] = made
     return replace(found, notes=notes)
+
+
+def _refuse_rules_without_effect(asked: Measure, files: Files) -> None:
+    if files.ties == "insertion" and asked.name not in _TWO_TIE_RULES:
+        only = _TIES_OF.get(asked.name, "trec: the higher document id first")
+        raise SettingError(
+            f"{asked} has one rule for equal scores ({only})",
+            fix=f"Leave --ties away; {', '.join(sorted(_TWO_TIE_RULES))} know both rules",
+        )
+    if files.missing == "drop" and asked.name not in _MAY_DROP:
+        raise SettingError(
+            f"{asked} has one rule for queries without results, and names them",
+            fix=f"Leave --missing away; {', '.join(sorted(_MAY_DROP))} know both rules",
+        )
 
 
 def _judged(function: Callable[..., Measured]) -> OfFiles:

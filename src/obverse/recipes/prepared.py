@@ -19,6 +19,7 @@ from obverse.recipes.choices import settings_of
 from obverse.recipes.named import BACKBONES
 from obverse.recipes.recipe import Recipe
 from obverse.recipes.source import Source, remembering, source_from
+from obverse.results import folder_name
 from obverse.sample import sample_folder
 
 
@@ -87,7 +88,8 @@ def prepare(
     base = BACKBONES.get(base, base)
     encoder = load_encoder(base, max_tokens=_tokens(per_arm, chosen), threads=threads)
     kept = CorpusVectors(encoder)
-    kept.keep_in(vectors or home / "vectors")
+    own_place = home / "vectors" / folder_name(f"{encoder.name}-{encoder.max_tokens}")
+    kept.keep_in(vectors or own_place)
     topics = source_from(
         home / "source",
         remembering(encoder, kept),

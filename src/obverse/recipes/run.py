@@ -12,8 +12,9 @@ from typing import Any
 from obverse.benchmarks.benchmark import Benchmark
 from obverse.benchmarks.topics import Scope
 from obverse.evaluate import evaluate
+from obverse.files import read_json
 from obverse.log import say
-from obverse.models import PACKAGED
+from obverse.models import PACKAGED, Encoder
 from obverse.recipes.cells import Cell, Keep, check_keep, run_cell, scores_name
 from obverse.recipes.describing import Cards
 from obverse.recipes.named import load_recipe
@@ -21,7 +22,7 @@ from obverse.recipes.outcome import BASE, Outcome, outcome
 from obverse.recipes.page import write_page
 from obverse.recipes.prepared import Setup, cells_for, prepare
 from obverse.recipes.recipe import Recipe
-from obverse.results import Result, read_result
+from obverse.results import SCORES, Result, read_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +133,17 @@ def run_setup(setup: Setup, home: Path, *, keep: Keep, threads: int | None) -> R
 def _measure_base(setup: Setup, home: Path) -> None:
     for benchmark in setup.benchmarks:
         place = base_scores(home, benchmark)
-        if not (place / "scores.json").is_file():
+        if not _is_of(place / SCORES, setup.encoder):
             evaluate(setup.encoder, benchmark, out=place, vectors=setup.vectors)
+
+
+def _is_of(scores: Path, encoder: Encoder) -> bool:
+    """Whether scores are there, and of this encoder at this token limit."""
+    if not scores.is_file():
+        return False
+    about = read_json(scores).get("about", {})
+    own = (encoder.name, encoder.max_tokens, encoder.template.digest)
+    return tuple(about.get(k) for k in ("model", "max_tokens", "template_digest")) == own
 
 
 def base_scores(home: Path, benchmark: Benchmark) -> Path:
