@@ -52,7 +52,9 @@ def instructir(place: str | os.PathLike[str], *, partial: bool = False) -> Bench
         tables.where,
         partial=partial,
     )
-    judged = without_unknown(qrels, known)  # a query without text belongs to no group; nDCG counts it as 0
+    judged = without_unknown(
+        qrels, known
+    )  # a query without text belongs to no group; nDCG counts it as 0
     groups = groups_by_text({ask.query_id: ask.query for ask in asks})
 
     def score(runs: Mapping[str, Run], seed: int) -> dict[str, Measured]:
