@@ -63,6 +63,7 @@ def read_command(
     workers: _Workers = None,
 ) -> None:
     """Read any known format into topics."""
+    from obverse.cli.without_pandas import without_pandas
     from obverse.read.reading import read_file
 
     options = {
@@ -77,13 +78,9 @@ def read_command(
         "narratives": narratives,
         "workers": workers,
     }
-    read_file(
-        source,
-        out,
-        format=format,
-        map=map,
-        **{name: value for name, value in options.items() if value is not None},
-    )
+    given = {name: value for name, value in options.items() if value is not None}
+    with without_pandas():
+        read_file(source, out, format=format, map=map, **given)
 
 
 @app.command("mine")

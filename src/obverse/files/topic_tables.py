@@ -6,6 +6,7 @@ import contextlib
 import os
 from array import array
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -59,19 +60,26 @@ def write_topic_table(path: str | os.PathLike[str], topics: Iterable[Topic]) -> 
 
 def write_tables(path: str | os.PathLike[str], tables: Iterable[Any]) -> int:
     """Writes Arrow tables of topics as the groups of rows of a Parquet file, and returns the number of topics."""
-    pa, count = parquet(), 0
-    # Without the Arrow schema the dictionaries are the file's own affair: every reader sees strings.
+    if find_spec("pyarrow") is None:
+        raise MissingExtra("pyarrow", "parquet", "reading or writing Parquet")
+    count, left = 0, iter(tables)
+    # Without the Arrow schema the dictionaries are the file's own affair: every reader sees strings. The least and the
+    # greatest of ids and texts would help no reader, and cost as much as all the rest.
     settings = {
         "compression": "zstd",
         "dictionary_pagesize_limit": (1 << 31) - 1,
         "store_schema": False,
+        "write_statistics": False,
     }
     with unicode_alone(path), whole_file(path) as stream:
+        table = next(left, None)  # what reads can begin before Arrow is loaded
+        pa = parquet()
         schema = _Group().table(pa).schema
         with pa.parquet.ParquetWriter(stream, schema, **settings) as writer:
-            for table in tables:
+            while table is not None:
                 writer.write_table(table, TOPICS_AT_ONCE)
                 count += len(table)
+                table = next(left, None)
     return count
 
 

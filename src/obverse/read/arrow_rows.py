@@ -5,7 +5,6 @@ Whatever Arrow would read more generously than :mod:`obverse.read.json_rows` doe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,11 +42,12 @@ class ArrowColumns:
         named = roles(tuple(rows[0]), names)
         return None if named is None else cls(pa, pa.schema(fields), named)
 
-    def part(self, data: bytes, lines: Sequence[int], documents: DocNumbers) -> FlatPart | None:
+    def part(self, data: bytes, ends: Numbers, documents: DocNumbers) -> FlatPart | None:
         """Returns the rows of whole lines, or None where they are to be read one by one."""
-        table = self._table(data, len(lines))
+        table = self._table(data, ends)
         if table is None:
             return None
+        lines = range(1, len(ends) + 1)
         columns = {role: table[name].combine_chunks() for role, name in self._named.items()}
         ids, texts = _list(columns["doc_id"]), _list(columns["text"])
         titles = _list(columns["title"]) if "title" in columns else []
@@ -81,18 +81,19 @@ class ArrowColumns:
             self._named["clicked"],
         )
 
-    def _table(self, data: bytes, count: int) -> Any:
+    def _table(self, data: bytes, ends: Numbers) -> Any:
         """Returns the rows as a table, or None where a line is not plainly one object with all the keys.
 
         Arrow refuses a key that stands twice, and one that is not there becomes a null.
         """
         from pyarrow import json
 
-        whole = data.removesuffix(b"\n")
+        every = np.frombuffer(data, dtype=np.uint8)
         if (
-            not (whole.startswith(b"{") and whole.endswith(b"}"))
-            or whole.count(b"}\n{") != count - 1
-            or not is_plain(whole)
+            not data.startswith(b"{")
+            or (every[ends - 1] != ord("}")).any()
+            or (every[ends[:-1] + 1] != ord("{")).any()
+            or not is_plain(data)
         ):
             return None
         try:
@@ -103,7 +104,7 @@ class ArrowColumns:
             )
         except self._pa.ArrowInvalid:
             return None
-        there = len(table) == count and not any(column.null_count for column in table.columns)
+        there = len(table) == len(ends) and not any(column.null_count for column in table.columns)
         return table if there else None
 
 

@@ -91,7 +91,7 @@ class Judging:
             ("examined", docs.first_of(passed_over & above)),
             ("in force", negatives),
         ):
-            self.with_negatives[name] += len(np.unique(part.views[rows]))
+            self.with_negatives[name] += len(grouped_runs(part.views[rows]).first)
             self.negatives[name] += len(rows)
         rows = np.concatenate([clicked, negatives])
         kinds = np.repeat([POSITIVE, NEGATIVE], [len(clicked), len(negatives)])

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from obverse.files import to_json
 from obverse.identity import normalised, text_uid
 from obverse.read.documents import Documents
 from obverse.read.faults import Findings
@@ -224,6 +225,16 @@ class Gathering:
         if self._times[topic] != -inf:
             origin["time"] = self._times[topic]
         return origin
+
+    def origins(self, topics: Numbers) -> list[str]:
+        """Returns :meth:`origin_of` of many topics as JSON, the times written all at once."""
+        bare = to_json({"method": self.method, **self.origin}).decode()
+        times = np.frombuffer(self._times, dtype=np.float64)[topics]
+        texts = to_json(times.tolist()).decode()[1:-1].split(",")  # -inf is null
+        return [
+            bare if text == "null" else f'{bare[:-1]},"time":{text}}}'
+            for text in texts[: len(times)]
+        ]
 
     def line_of(self, topic: int) -> int:
         """Returns the line of a topic's first row."""

@@ -32,9 +32,12 @@ class Part(Protocol):
 
 
 class Shorter(Protocol):
-    """A shorter way from lines to a part, where lines are like those before."""
+    """A shorter way from lines to a part, where lines are like those before.
 
-    def part(self, data: bytes, lines: Sequence[int], documents: DocNumbers) -> Part | None: ...
+    It is given the lines as they stand in the file, and where each ends, ``[n]``.
+    """
+
+    def part(self, data: bytes, ends: Numbers, documents: DocNumbers) -> Part | None: ...
 
 
 class Work(Protocol):
@@ -143,19 +146,21 @@ class Readying:
 
     def ready(self, data: bytes) -> Ready:
         """Returns what becomes of a stretch."""
-        whole = data.removesuffix(b"\n")
-        made = Ready(whole.count(b"\n") + 1, None, _empty())
-        if b"\r" in data or BOM in data or b"\n\n" in data or data.startswith(b"\n"):
+        ends = line_ends(data)
+        made = Ready(len(ends), None, _empty())
+        if not ends[0] or (np.diff(ends) == 1).any() or b"\r" in data or _has_mark(data):
             return made
-        lines = range(1, made.count + 1)
+        raws: list[bytes] = []
         if self._shorter is not None:
-            made.found = self._shorter.part(data, lines, self._seen)
+            made.found = self._shorter.part(data, ends, self._seen)
+        if made.found is None or self._work.looks is not None:
+            raws = data.removesuffix(b"\n").split(b"\n")
         if made.found is None:
-            made.found = self._parsed(whole.split(b"\n"), lines)
+            made.found = self._parsed(raws, range(1, made.count + 1))
         made.fresh = self._seen.fresh()
         if self._work.looks is not None and made.found is not None:
             made.shape = self._shape
-            made.marks = self._work.looks.raws(whole.split(b"\n"))
+            made.marks = self._work.looks.raws(raws)
         return made
 
     def _parsed(self, raws: list[bytes], lines: Sequence[int]) -> Part | None:
@@ -170,6 +175,16 @@ class Readying:
         if found is not None and not self._work.columns:
             self._shorter = self._work.shorter(rows)
         return found
+
+
+def line_ends(data: bytes) -> Numbers:
+    """Returns where each line ends, ``[n]``: many times quicker than to count line by line."""
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
+    return ends if data.endswith(b"\n") else np.append(ends, len(data))
+
+
+def _has_mark(data: bytes) -> bool:
+    return not data.isascii() and BOM in data
 
 
 def serve() -> None:

@@ -104,7 +104,7 @@ def plain_rows(raws: list[bytes]) -> list[Row] | None:
 
 def is_plain(whole: bytes) -> bool:
     """Whether lines hold UTF-8 in which no character has to be looked at."""
-    if b"\\u" in whole:
+    if b"\\" in whole and b"\\u" in whole:  # one byte is found far sooner than two
         return False
     if whole.isascii():
         return True

@@ -52,6 +52,7 @@ def read_file(
             digests.append(aside.submit(_digests, source))
 
         if os.fspath(out).endswith(".parquet"):
+            aside.submit(_load_arrow)  # while the source is read
             tables = _tables(source, format, findings, columns, options, left, once_read)
             write_tables(out, tables)
         else:
@@ -146,6 +147,11 @@ def _spoken(found: Iterator[T], findings: Findings) -> Iterator[T]:
 def _say_all(lines: list[str]) -> None:
     while lines:
         say(lines.pop(0))
+
+
+def _load_arrow() -> None:
+    import pyarrow.compute
+    import pyarrow.parquet  # noqa: F401
 
 
 def _digests(source: str | os.PathLike[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from obverse.files import CHARACTERS_AT_ONCE, TOPICS_AT_ONCE, parquet, to_json, topic_table
+from obverse.files import CHARACTERS_AT_ONCE, TOPICS_AT_ONCE, parquet, topic_table
 from obverse.read.documents import Documents
 from obverse.read.gathering import LABELS, Gathering
 from obverse.read.judgements import Numbers
@@ -49,8 +49,9 @@ class _Size:
 
     def of(self, found: Kept) -> int:
         """Returns how many bytes a part would add."""
-        docs = np.unique(found.labels.docs)
-        return int(self._sizes[docs[~self._seen[docs]]].sum())
+        docs = found.labels.docs
+        fresh = np.unique(docs[~self._seen[docs]])
+        return int(self._sizes[fresh].sum())
 
     def add(self, found: Kept, size: int) -> None:
         self._seen[found.labels.docs] = True
@@ -69,10 +70,11 @@ def _table(pa: Any, gathering: Gathering, found: Kept, left: Counts) -> Any:
     order = found.plain_first(instructed)
     instructions = [instructions[at] for at in order.tolist()]
     rows, labels_end = found.rows_of(order)
-    used, at = np.unique(docs, return_inverse=True)
+    used, places = _used(docs, len(gathering.documents))
+    at = places[docs]
     ids = pa.array([gathering.documents.ids[number] for number in used.tolist()], pa.string())
-    label_docs = np.searchsorted(used, found.labels.docs[rows])
-    origins = [to_json(gathering.origin_of(topic)).decode() for topic in topics]
+    label_docs = places[found.labels.docs[rows]]
+    origins = gathering.origins(found.topics)
     owners = np.repeat(np.arange(len(topics)), np.diff(found.view_starts))
     labels = pa.array([str(label) for label in LABELS])
     return topic_table(
@@ -88,6 +90,13 @@ def _table(pa: Any, gathering: Gathering, found: Kept, left: Counts) -> Any:
         (docs_end, found.view_starts, labels_end),
         (_chosen(pa, ids, label_docs), _chosen(pa, labels, found.labels.kinds[rows])),
     )
+
+
+def _used(docs: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """Returns the different numbers in order, and for each number its place among them, ``[u], [count]``."""
+    there = np.zeros(count, dtype=bool)
+    there[docs] = True
+    return np.flatnonzero(there), np.cumsum(there) - 1
 
 
 def _texts(pa: Any, documents: Documents, used: Numbers, at: Numbers) -> dict[str, Any]:
