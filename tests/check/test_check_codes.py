@@ -15,6 +15,7 @@ from obverse.check import check, to_json, worst
 from obverse.check.mending import mend
 from obverse.cli import _register, app
 from obverse.errors import InputError, SettingError
+from obverse.read import ahead
 from obverse.read.faults import FAULTS, Findings, Severity
 
 Jsonl = Callable[..., Path]
@@ -337,3 +338,30 @@ def test_the_files_of_a_folder_are_compared_with_themselves_alone(tmp_path: Path
     for name, content in lines.items():
         (tmp_path / name).write_text("\n".join(content) + "\n")
     assert not check(tmp_path).counts.keys() & {"late_key", "type_drift", "duplicate_row"}
+
+
+def test_documents_named_by_id_are_looked_up_in_the_corpus(
+    tmp_path: Path, jsonl: Jsonl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        {
+            "query_id": str(n),
+            "query_text": f"what is thing {n}",
+            "positive_document_ids": ["a"],
+            "negative_document_ids": ["b", "gone"] if n else ["b"],
+        }
+        for n in range(3)
+    ]
+    path = jsonl(*rows)
+    corpus = [{"docid": "a", "text": "Answer."}, {"docid": "b", "text": "Other."}]
+    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in corpus))
+    findings = check(path, workers=0)
+    field = "negative_document_ids"
+    assert places(findings, "missing_document") == [(2, field), (3, field)]
+    assert (findings.rows, findings.usable) == (3, 3)
+    monkeypatch.setattr(ahead, "LEAST", 0)
+    monkeypatch.setattr(ahead, "_STRETCH", 100)
+    assert to_json(check(path, workers=1)) == to_json(findings)
+    _register()
+    shown = CliRunner().invoke(app, ["check", str(path), "--json"])
+    assert json.loads(shown.stdout) == to_json(findings)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from obverse.errors import InputError
-from obverse.files import read_topics
+from obverse.files import read_topics, to_json
+from obverse.read.faults import Findings
+from obverse.read.gathering import Gathering
 from obverse.read.reading import read_file
 
 Jsonl = Callable[..., Path]
@@ -65,3 +70,32 @@ def test_a_broken_row_points_to_the_command_that_mends(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"log\.jsonl:2: .*obverse check \S+log\.jsonl --fix OUT"):
         read_file(source, tmp_path / "out.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["log.jsonl"]
+
+
+def test_arrow_does_not_bring_pandas_along(tmp_path: Path, jsonl: Jsonl) -> None:
+    source = jsonl({"query": "a", "clicked": [DOC], "shown": [{"id": "b", "text": "B."}]})
+    code = f"""
+import sys
+sys.argv = ["obverse", "read", {str(source)!r}, "--out", {str(tmp_path / "topics.parquet")!r}]
+from obverse.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+assert "pyarrow.parquet" in sys.modules and "pandas" not in sys.modules
+assert not any("_Refusing" in type(finder).__name__ for finder in sys.meta_path)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert len(list(read_topics(tmp_path / "topics.parquet"))) == 1
+
+
+def test_origins_in_columns_are_those_of_each_topic() -> None:
+    gathering = Gathering(Findings(), "clicks")
+    gathering.origin = {"rule": "all"}
+    for number, time in enumerate((None, 1_700_000_000.0, 0.25, 1e-7, 1e16)):
+        topic = gathering.topic_of_query(f"query {number}", number)
+        if time is not None:
+            gathering.seen(topic, time)
+    found = gathering.origins(np.arange(5))
+    assert found == [to_json(gathering.origin_of(topic)).decode() for topic in range(5)]
+    assert gathering.origins(np.arange(0)) == []

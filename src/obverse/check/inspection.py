@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -132,14 +133,15 @@ class Inspection:
     def topics(self, gathering: Gathering, found: Kept) -> None:
         """Looks at the topics that rows were gathered to."""
         counts = np.diff(found.docs()[1]).tolist()
-        for place, (topic, count) in enumerate(zip(found.topics.tolist(), counts, strict=True)):
+        views, bounds = found.views.tolist(), pairwise(found.view_starts.tolist())
+        columns = zip(found.topics.tolist(), counts, bounds, strict=True)
+        for place, (topic, count, (first, end)) in enumerate(columns):
             line = gathering.line_of(topic)
             self._asked(gathering.topic_ids[topic], gathering.queries[topic], count, line)
-            first, end = found.view_starts[place : place + 2].tolist()
-            instructions = [gathering.instructions[view] for view in found.views[first:end]]
+            instructions = [gathering.instructions[view] for view in views[first:end]]
             if any(instructions):
                 self._instructions(gathering, found, first, instructions, topic)
-            if len(set(map(normalised, instructions))) < len(instructions):
+            if end - first > 1 and len(set(map(normalised, instructions))) < end - first:
                 self._contradictions(gathering.made(found, place).views, line)
         self._twins(self._near(gathering, found))
 
@@ -148,7 +150,7 @@ class Inspection:
         labels, doc = found.labels, gathering.documents.doc
         negatives, positives = found.pairs()
         some, others = labels.docs[negatives], labels.docs[positives]
-        near = self._outlines.alike(some, others, lambda number: full_text(doc(number)))
+        near = self._outlines.alike(some, others, gathering.documents.whole)
         views, topics = labels.views[negatives[near]], labels.topics[negatives[near]]
         instructed = np.asarray([bool(gathering.instructions[view]) for view in views.tolist()])
         for at in near[np.lexsort((near, instructed, topics))].tolist():

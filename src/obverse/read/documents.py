@@ -199,6 +199,10 @@ class Documents:
         self._made[number] = made
         return made
 
+    def whole(self, number: int) -> str:
+        """Returns title and text of a document as one string, as documents are compared."""
+        return whole_text(self.titles[number], self.texts[number])
+
     def twins(self) -> NDArray[np.int32]:
         """Returns for each document the number of the first one with the same text, as compared, ``[n]``."""
         _, first, each = np.unique(

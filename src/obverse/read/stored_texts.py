@@ -58,7 +58,8 @@ class StoredTexts:
         return np.asarray(starts[1:] - starts[:-1])
 
     def __getitem__(self, number: int) -> str:
-        found = self._bytes_of_all()[self._starts[number] : self._starts[number + 1]]
+        start, end = self._starts[number], self._starts[number + 1]
+        found = self._bytes_of_all()[start:end] if start < end else b""
         return str(found, "utf-8", "surrogatepass")
 
     def arrow(self, pa: Any, numbers: NDArray[Any]) -> Any:
