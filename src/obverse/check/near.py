@@ -15,7 +15,10 @@ _APART = (1 - NEAR) / (1 + NEAR) + 1e-9
 """Texts that share that much differ in at most this part of all their words, counted in both."""
 
 _TEXTS_AT_ONCE, _PAIRS_AT_ONCE = 2_000, 100_000
-_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.int32)
+_BITS = np.unpackbits(np.arange(1 << 16, dtype=np.uint16)[:, None].view(np.uint8), axis=1).sum(
+    axis=1, dtype=np.uint8
+)
+"""How many bits of two bytes are set."""
 
 _IS_SPACE = np.asarray([chr(byte).isspace() and byte < 128 for byte in range(256)])
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -45,7 +48,8 @@ class Outlines:
         for start in range(0, len(some), _PAIRS_AT_ONCE):
             rows = slice(start, start + _PAIRS_AT_ONCE)
             a, b = some[rows], others[rows]
-            apart = _BITS[(self._bits[a] ^ self._bits[b]).view(np.uint8)].sum(axis=1)
+            unlike = (self._bits[a] ^ self._bits[b]).view(np.uint16)
+            apart = _BITS[unlike].sum(axis=1, dtype=np.int32)
             near = apart <= _APART * (self._sizes[a] + self._sizes[b])
             found.append(np.flatnonzero(near) + start)
         return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from obverse.read.faults import Findings
+from obverse.read.judgements import line_numbers
 
 Shape = dict[str, set[str | None]]
 """The names of the types of each key's values."""
@@ -137,18 +138,22 @@ class RepeatedRows:
             self.close(findings)
             self._file = findings.file
         self._marks.frombytes(marks)
-        self._lines.extend(lines)
+        self._lines.frombytes(line_numbers(lines).tobytes())
 
     def close(self, findings: Findings) -> None:
         """Notes the lines that were seen before."""
         marks = np.frombuffer(self._marks, dtype=np.int64)
-        _, first, each = np.unique(marks, return_index=True, return_inverse=True)
-        again = np.flatnonzero(first[each] != np.arange(len(marks)))
-        file, findings.file = findings.file, self._file
-        for at in again.tolist():
-            before = self._lines[int(first[each[at]])]
-            findings.note("duplicate_row", self._lines[at], None, f"the same as line {before}")
-        findings.file = file
+        ordered = np.sort(marks)
+        if (
+            ordered[1:] == ordered[:-1]
+        ).any():  # else there is no need to know where each one stands
+            _, first, each = np.unique(marks, return_index=True, return_inverse=True)
+            again = np.flatnonzero(first[each] != np.arange(len(marks)))
+            file, findings.file = findings.file, self._file
+            for at in again.tolist():
+                before = self._lines[int(first[each[at]])]
+                findings.note("duplicate_row", self._lines[at], None, f"the same as line {before}")
+            findings.file = file
         self._marks, self._lines = array("q"), array("i")
 
 

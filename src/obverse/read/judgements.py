@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,6 +19,13 @@ NO_POSITION = -1
 LAST_POSITION = 2**31 - 1
 _TOPICS_AT_ONCE = 20_000
 _TYPES: dict[str, type] = {"b": np.int8, "i": np.int32}
+
+
+def line_numbers(lines: Sequence[int]) -> NDArray[np.int32]:
+    """Returns the numbers of lines, ``[n]``; a range need not be counted through."""
+    if isinstance(lines, range):
+        return np.arange(lines.start, lines.stop, lines.step, dtype=np.int32)
+    return np.asarray(lines, dtype=np.int32)
 
 
 class Judgements:
@@ -67,6 +74,7 @@ class Judgements:
 
     def add_rows(self, **columns: Any) -> None:
         """Adds one judgement for each row, column by column, each under its attribute's name."""
+        columns["lines"] = line_numbers(columns["lines"])
         for name, column in columns.items():
             own: array[int] = getattr(self, name)
             own.frombytes(np.asarray(column, dtype=_TYPES[own.typecode]).tobytes())
