@@ -340,3 +340,11 @@ def test_queries_alone_are_kept_close_unless_another_weight_is_given() -> None:
     assert weight(freeze_docs=True) == 10
     assert weight(freeze_docs=False) == 0
     assert weight(freeze_docs=True, keep_close=0.0) == 0
+
+
+def test_the_learning_rate_is_higher_where_the_query_side_alone_is_trained() -> None:
+    def rate(**given: object) -> float:
+        return settings_from({"learning_rate": None, **given}).learning_rate
+
+    assert (rate(), rate(freeze_docs=True)) == (5e-5, 1.2e-4)
+    assert rate(freeze_docs=True, learning_rate=1e-6) == 1e-6

@@ -75,7 +75,10 @@ def train_command(
         int | None, typer.Option(help="So many full batches instead of --epochs.")
     ] = None,
     batch_size: Annotated[int, typer.Option(help="Topics per step, over all processes.")] = 16,
-    learning_rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 5e-5,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(help="The highest learning rate. [1.2e-4 with --freeze-docs, else 5e-5]"),
+    ] = None,
     temperature: Annotated[float, typer.Option(help="Divides the similarities.")] = 0.02,
     max_tokens: Annotated[int, typer.Option(help="The limit of an input.")] = 128,
     freeze_docs: Annotated[

@@ -134,6 +134,12 @@ KEEP_CLOSE_OF_QUERIES = 10.0
 recipe (docs/results/recipes/retention.md). Where documents are trained too, nobody has measured it."""
 
 
+LEARNING_RATE = 5e-5
+LEARNING_RATE_OF_QUERIES = 1.2e-4
+"""The default where the query side alone is trained: with keep-close it obeys more than half of it, and plain search does
+not fall (docs/results/recipes/sweep.md)."""
+
+
 def settings_from(given: Mapping[str, Any]) -> Settings:
     """Returns the settings among a function's parameters, checked.
 
@@ -146,6 +152,9 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
     if "matryoshka" in of_loss:
         of_loss["matryoshka"] = tuple(of_loss["matryoshka"] or ())
     others = {f.name: given[f.name] for f in fields(Settings) if f.name in given}
+    if "learning_rate" in others and others["learning_rate"] is None:
+        queries = given.get("freeze_docs")
+        others["learning_rate"] = LEARNING_RATE_OF_QUERIES if queries else LEARNING_RATE
     if "source_weights" in others:
         others["source_weights"] = dict(others["source_weights"] or {})
     return Settings(**others, terms=Terms(**of_loss))

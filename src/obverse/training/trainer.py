@@ -65,7 +65,7 @@ def train(
     epochs: float = 1,
     steps: int | None = None,
     batch_size: int = 16,
-    learning_rate: float = 5e-5,
+    learning_rate: float | None = None,
     temperature: float = 0.02,
     max_tokens: int = 128,
     freeze_docs: bool = False,
@@ -130,7 +130,7 @@ def train(
         epochs: How often each topic is seen.
         steps: So many steps of full batches instead of ``epochs``.
         batch_size: Topics per step, over all processes; all views of a topic come along.
-        learning_rate: The highest learning rate.
+        learning_rate: The highest learning rate; by default 1.2e-4 with ``freeze_docs``, else 5e-5.
         temperature: Divides the similarities.
         max_tokens: The limit of an input, special tokens included.
         freeze_docs: Train the query side alone against the base's document vectors: existing indexes stay valid.
@@ -169,8 +169,9 @@ def train(
         lora_alpha: Their scale; by default twice the rank.
         lora_dropout: Their dropout.
         gradient_checkpointing: Recompute activations inside the encoder.
-        chunked: Encode twice in micro-batches and keep no activations: any batch size in bounded memory.
-        keep_tokens: With ``chunked``, the activations of so many tokens are kept all the same: faster.
+        chunked: Encode twice in micro-batches instead of keeping activations: any batch size in bounded memory.
+        keep_tokens: With ``chunked``, the activations of so many tokens are kept all the same: faster. With 0, as many
+            as need no more memory.
         micro_tokens: Tokens per micro-batch at most.
         precision: ``auto`` is bf16 where the machine has it, else fp32.
         device: Where to train; by default the best there is.
