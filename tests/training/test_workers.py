@@ -62,6 +62,32 @@ def test_keeping_less_changes_no_bit(encoder: str, monkeypatch: pytest.MonkeyPat
         assert torch.equal(lean[name], full[name]), name
 
 
+@pytest.mark.parametrize("kept", [0, 1, 100])
+def test_chunked_keeps_what_costs_no_memory_and_changes_no_bit(
+    encoder: str, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    monkeypatch.setattr(gradient, "_KEPT_BY_WORKER", kept)
+    plain, chunked = step_of(encoder, 2), step_of(encoder, 2, chunked=True)
+    for name in plain:
+        assert torch.equal(chunked[name], plain[name]), name
+
+
+@pytest.mark.parametrize("size", [10, 1_000])
+def test_rows_are_held_back_while_they_are_few(size: int) -> None:
+    weight = torch.nn.Parameter(torch.zeros(size, 2))
+    first, second = (Worker(apart=apart, rows_last=True) for apart in (False, True))
+    wanted = torch.zeros(size, 2)
+    for worker in (first, second):
+        for _ in range(3):
+            places, rows = torch.randint(10, (4,)), torch.randn(4, 2)
+            worker.add_rows(weight, places, rows)
+            wanted.index_add_(0, places, rows)
+    assert (weight.grad is None) == (size == 1_000)
+    for worker in (first, second):
+        worker.hand_over(first)
+    torch.testing.assert_close(weight.grad, wanted)
+
+
 def test_an_error_in_a_thread_arrives_and_threads_are_given_back() -> None:
     torch.set_num_threads(2)
     team = Team(2)

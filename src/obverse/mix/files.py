@@ -134,7 +134,7 @@ def _finish(
         came,
         left,
         drops,
-        inputs=found,
+        inputs=list(found),
         parameters=settings,
         ledger=book.to_json(hashes=False),
         **facts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+from contextlib import suppress
 
 _TRIM, _MAP, _ARENAS = -1, -3, -8
 _LARGEST_MAP = 32 << 20
@@ -23,3 +24,10 @@ def keep_freed_memory() -> bool:
         return False
     # One arena: what a thread frees serves the others, and those of threads give their memory back.
     return all((mallopt(_MAP, _LARGEST_MAP), mallopt(_TRIM, 2**31 - 1), mallopt(_ARENAS, 1)))
+
+
+def give_back_freed_memory() -> None:
+    """Gives freed memory back to the system, if malloc is glibc's."""
+    if platform.libc_ver()[0] == "glibc":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)

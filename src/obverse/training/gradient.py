@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _FULL_TOKENS = 4096
 """Of more tokens in a step, encoders without padding keep less and compute more: a tenth more time for them, and 46 of
 83 KB a token of all-MiniLM-L6-v2."""
+_KEPT_BY_WORKER = 3
+"""So many micro-batches of which 18 KB a token are kept need no more memory than one that is encoded again (46 KB),
+when the gradients of the weights are there as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +102,9 @@ def step_gradient(
         loss: The loss of the step's vectors ``[n, d]``, in the order of ``texts``.
         processes: Who takes part.
         chunked: Whether activations are recomputed instead of kept.
-        keep_tokens: Of so many tokens they are kept all the same; of none with sharded weights, where all processes
-            must take the same turns.
+        keep_tokens: Of so many tokens they are kept all the same. With 0, encoders without padding keep a part of them
+            as long as that takes no more memory than the recomputation. None are kept with sharded weights, where all
+            processes must take the same turns.
         scale: Multiplies the loss before the backward pass (loss scaling in fp16).
         seed: Dropout depends on it and on the micro-batch, not on the process.
     """
@@ -118,11 +122,14 @@ def step_gradient(
     most = max(map(len, dealt.by_process)) if sharded else 1
     spare = [Chunk(list(texts[:1]), seed)] * (most - len(chunks))
     chunks_and_spare = [*chunks, *spare]
-    kept = len(chunks_and_spare)
-    if chunked:
+    kept, full, lean = len(chunks_and_spare), _fitting(forward, chunks, _FULL_TOKENS), 1
+    if chunked and forward.packed is not None and not keep_tokens and not sharded:
+        kept, full, lean = min(kept, _KEPT_BY_WORKER * len(forward.packed.team.workers)), 0, 2
+    elif chunked:
         kept = 0 if sharded else _fitting(forward, chunks, keep_tokens)
-    lean = slice(_fitting(forward, chunks, _FULL_TOKENS), kept)
-    chunks_and_spare[lean] = [replace(chunk, lean=True) for chunk in chunks_and_spare[lean]]
+    for number in range(full, len(chunks_and_spare)):
+        leaner = lean if number < kept else 1
+        chunks_and_spare[number] = replace(chunks_and_spare[number], lean=leaner)
     passed = _first_pass(forward, chunks_and_spare, kept)
     local = torch.cat([part.detach() for part in passed])[: len(dealt.places(who.rank))]
     leaf = _gathered(local, [dealt.places(rank) for rank in range(who.count)]).requires_grad_()
@@ -135,6 +142,8 @@ def step_gradient(
     gradients = [leaf.grad[dealt.parts[number]] for number in own]
     gradients += [torch.zeros_like(part) for part in passed[len(chunks) :]]
     _back(forward, chunks_and_spare, passed, gradients, kept)
+    if forward.packed is not None:
+        forward.packed.team.hand_over(little_memory=chunked)
     return value.detach()
 
 
@@ -149,11 +158,11 @@ def _fitting(forward: Forward, chunks: Sequence[Chunk], tokens: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A micro-batch: its texts, the seed of its dropout, and whether less of its activations is kept."""
+    """A micro-batch: its texts, the seed of its dropout, and how much less of its activations is kept (see Worker)."""
 
     texts: list[str]
     seed: int
-    lean: bool = False
+    lean: int = 0
 
     def encoded(self, forward: Forward, worker: Worker | None) -> Tensor:
         """Returns the vectors of the texts; dropout falls the same whenever this is called."""
@@ -210,8 +219,6 @@ def _back(
         return passed[number]
 
     _each(forward, chunks, back)
-    if forward.packed is not None:
-        forward.packed.team.hand_over()
 
 
 def _each(

@@ -152,7 +152,7 @@ class Kept:
     """What a layer's backward pass reads.
 
     Attributes:
-        rows: Queries, keys and values.
+        rows: Queries, keys and values; with a worker as lean as 2 None, and computed again.
         stays: What dropout left of the attention weights, text by text.
         mixed: The first layer norm's input.
         mixed_stay: What dropout left of it.
@@ -161,7 +161,7 @@ class Kept:
         last_stay: What dropout left of it.
     """
 
-    rows: Tensor
+    rows: Tensor | None
     stays: list[Tensor | None]
     mixed: Normed
     mixed_stay: Tensor | None
@@ -197,12 +197,7 @@ class Layer:
         """Returns the layer's output, ``[t, d]``; appends to ``kept`` what the backward pass reads."""
         import torch
 
-        size = x.shape[1]
-        rows = x.new_empty(len(x), 3 * size)
-        for number, part in enumerate(self.projections):
-            torch.addmm(
-                part.bias, x, part.weight.T, out=rows[:, number * size : (number + 1) * size]
-            )
+        rows = self._projected(x, worker, keep=kept is not None and worker.lean < 2)
         attended, stays = self.attention.forward(rows, runs, training, worker)
         mixed = torch.addmm(self.mixed.bias, attended, self.mixed.weight.T)
         stay = drop(mixed, self.drops[0].p if training else 0.0, worker)
@@ -215,8 +210,21 @@ class Layer:
         z, second = self.last_norm.forward(last)
         if kept is not None:
             own = None if worker.lean else wide
-            kept.append(Kept(rows, stays, first, stay, own, second, last_stay))
+            own_rows = rows if worker.lean < 2 else None
+            kept.append(Kept(own_rows, stays, first, stay, own, second, last_stay))
         return z
+
+    def _projected(self, x: Tensor, worker: Worker, *, keep: bool) -> Tensor:
+        import torch
+
+        size = x.shape[1]
+        shape = (len(x), 3 * size)
+        rows = torch.empty(shape) if keep else worker.scratch("projections", *shape)
+        for number, part in enumerate(self.projections):
+            torch.addmm(
+                part.bias, x, part.weight.T, out=rows[:, number * size : (number + 1) * size]
+            )
+        return rows
 
     def _widened(self, y: Tensor, worker: Worker, *, keep: bool) -> Tensor:
         import torch
@@ -250,8 +258,9 @@ class Layer:
         upper.addmm_(lower, self.wide.weight)
         upper = self.norm.backward(upper, kept.mixed, worker)
         context = dropped(upper, kept.mixed_stay, self.drops[0].p)
+        rows = self._projected(x, worker, keep=False) if kept.rows is None else kept.rows
         rows, attended = self.attention.backward(
-            kept.rows, context @ self.mixed.weight, runs, kept.stays, worker
+            rows, context @ self.mixed.weight, runs, kept.stays, worker
         )
         _learn(self.mixed, context, attended, worker)
         size = x.shape[1]

@@ -136,8 +136,8 @@ recipe (docs/results/recipes/retention.md). Where documents are trained too, nob
 
 LEARNING_RATE = 5e-5
 LEARNING_RATE_OF_QUERIES = 1.2e-4
-"""The default where the query side alone is trained: with keep-close it obeys more than half of it, and plain search does
-not fall (docs/results/recipes/sweep.md)."""
+"""The default where the query side alone is trained: with keep-close it obeys better than at half of it, and plain
+search does not fall (docs/results/recipes/sweep.md)."""
 
 
 def settings_from(given: Mapping[str, Any]) -> Settings:

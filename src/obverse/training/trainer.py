@@ -169,8 +169,9 @@ def train(
         lora_alpha: Their scale; by default twice the rank.
         lora_dropout: Their dropout.
         gradient_checkpointing: Recompute activations inside the encoder.
-        chunked: Encode twice in micro-batches and keep no activations: any batch size in bounded memory.
-        keep_tokens: With ``chunked``, the activations of so many tokens are kept all the same: faster.
+        chunked: Encode twice in micro-batches instead of keeping activations: any batch size in bounded memory.
+        keep_tokens: With ``chunked``, the activations of so many tokens are kept all the same: faster. With 0, as many
+            as need no more memory.
         micro_tokens: Tokens per micro-batch at most.
         precision: ``auto`` is bf16 where the machine has it, else fp32.
         device: Where to train; by default the best there is.

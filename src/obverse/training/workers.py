@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from obverse.training.allocation import give_back_freed_memory
+
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
@@ -25,15 +27,18 @@ class Worker:
 
     Attributes:
         generator: Dropout draws from it; the global one if it is None.
-        lean: Whether layers keep less and compute more.
+        lean: How much less layers keep, and compute again: nothing, 1 what GELU got, 2 the projections too.
     """
 
-    def __init__(self, generator: Any = None, *, apart: bool = False) -> None:
-        """With ``apart`` gradients are held back until :meth:`hand_over`."""
-        self.generator, self.lean, self._apart = generator, False, apart
+    def __init__(
+        self, generator: Any = None, *, apart: bool = False, rows_last: bool = False
+    ) -> None:
+        """With ``apart`` gradients are held back until :meth:`hand_over`, with ``rows_last`` those of embeddings."""
+        self.generator, self.lean, self._apart = generator, 0, apart
+        self._rows_last = apart or rows_last
         self._scratch: dict[str, Tensor] = {}
         self._sums: dict[nn.Parameter, Tensor] = {}
-        self._rows: list[tuple[nn.Parameter, Tensor, Tensor]] = []
+        self._rows: dict[nn.Parameter, list[tuple[Tensor, Tensor]]] = {}
 
     def scratch(self, name: str, *shape: int) -> Tensor:
         """Returns memory of a shape, with anything in it, that stays until the same name is asked for again."""
@@ -60,26 +65,33 @@ class Worker:
         return self._sums[weight]
 
     def add_rows(self, weight: Any, places: Tensor, rows: Tensor) -> None:
-        """Adds rows to the gradient of an embedding.
-
-        Those of one place are summed up first: the rounding is then the same for any number of processes.
-        """
-        import torch
-
-        if self._apart:
-            self._rows.append((weight, places, rows))
-            return
-        distinct, inverse = torch.unique(places, return_inverse=True)
-        sums = rows.new_zeros(len(distinct), rows.shape[1]).index_add_(0, inverse, rows)
-        self.gradient(weight).index_add_(0, distinct, sums)
+        """Adds rows to the gradient of an embedding, or holds them back while they are few beside it."""
+        held = self._rows.setdefault(weight, [])
+        held.append((places, rows))
+        if not self._rows_last or 2 * sum(own.numel() for _, own in held) > weight.numel():
+            _add_rows(self.gradient(weight), self._rows.pop(weight))
 
     def hand_over(self, to: Worker) -> None:
-        """Adds what was held back to another worker's gradients."""
-        for weight, own in self._sums.items():
-            to.gradient(weight).add_(own)
-        for weight, places, rows in self._rows:
-            to.add_rows(weight, places, rows)
-        self._sums, self._rows = {}, []
+        """Adds what was held back to another worker's gradients, or to its own."""
+        if to is not self:
+            for weight, own in self._sums.items():
+                to.gradient(weight).add_(own)
+        for weight, held in self._rows.items():
+            _add_rows(to.gradient(weight), held)
+        self._sums, self._rows = {}, {}
+
+
+def _add_rows(gradient: Tensor, held: Sequence[tuple[Tensor, Tensor]]) -> None:
+    """Adds rows to the gradient of an embedding.
+
+    Those of one place are summed up first: the rounding is then the same for any number of processes.
+    """
+    import torch
+
+    for places, rows in held:
+        distinct, inverse = torch.unique(places, return_inverse=True)
+        sums = rows.new_zeros(len(distinct), rows.shape[1]).index_add_(0, inverse, rows)
+        gradient.index_add_(0, distinct, sums)
 
 
 class Team:
@@ -89,7 +101,9 @@ class Team:
         import torch
 
         self.threads, count = threads, min(_MOST, threads)
-        self.workers = [Worker(torch.Generator(), apart=number > 0) for number in range(count)]
+        self.workers = [
+            Worker(torch.Generator(), apart=number > 0, rows_last=True) for number in range(count)
+        ]
         self._others = ThreadPoolExecutor(count - 1) if count > 1 else None
 
     def shares(self, work: Sequence[int]) -> list[list[int]]:
@@ -125,11 +139,16 @@ class Team:
         finally:
             torch.set_num_threads(self.threads)
 
-    def hand_over(self) -> None:
-        """Puts the gradients of all workers into ``.grad``, in a fixed order."""
-        first, *others = self.workers
-        for worker in others:
-            worker.hand_over(first)
+    def hand_over(self, *, little_memory: bool = False) -> None:
+        """Puts the gradients of all workers into ``.grad``, in a fixed order.
+
+        An embedding's is the largest matrix of small models; with ``little_memory`` it comes when the memory of the
+        activations is given back.
+        """
+        if little_memory:
+            give_back_freed_memory()
+        for worker in self.workers:
+            worker.hand_over(self.workers[0])
 
 
 def balanced(work: Sequence[int], count: int) -> tuple[list[list[int]], int]:
