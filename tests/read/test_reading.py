@@ -99,3 +99,14 @@ def test_origins_in_columns_are_those_of_each_topic() -> None:
     found = gathering.origins(np.arange(5))
     assert found == [to_json(gathering.origin_of(topic)).decode() for topic in range(5)]
     assert gathering.origins(np.arange(0)) == []
+
+
+@pytest.mark.parametrize("name", ["topics.jsonl", "topics.parquet"])
+def test_what_is_built_on_pandas_is_read_by_the_command_too(tmp_path: Path, name: str) -> None:
+    datasets = pytest.importorskip("datasets")
+    row = {"query": "red kettle", "positive": "a red kettle", "negative": "a blue lamp"}
+    datasets.Dataset.from_list([row]).save_to_disk(str(tmp_path / "set"))
+    command = [sys.executable, "-m", "obverse", "read", str(tmp_path / "set")]
+    subprocess.run([*command, "--out", str(tmp_path / name)], check=True, capture_output=True)
+    (topic,) = read_topics(tmp_path / name)
+    assert topic.query == "red kettle"

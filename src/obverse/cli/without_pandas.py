@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+_BUILT_ON_IT = {"datasets", "ir_datasets"}
+
 
 class _Refusing:
-    """Says that pandas is not there."""
+    """Says that pandas is not there, but to those who cannot do without."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        if name == "pandas":
+        if name == "pandas" and sys.modules.keys().isdisjoint(_BUILT_ON_IT):
             raise ModuleNotFoundError("pandas is not needed here", name=name)
 
 
