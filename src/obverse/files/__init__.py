@@ -6,7 +6,7 @@ its final name is complete.
 
 from __future__ import annotations
 
-from obverse.files.folders import digest, in_folder, made_file, read_corpus
+from obverse.files.folders import digest, digests_of, in_folder, made_file, read_corpus
 from obverse.files.json_text import (
     parse_json,
     read_json,
@@ -36,6 +36,7 @@ __all__ = [
     "TOPICS_AT_ONCE",
     "LineFacts",
     "digest",
+    "digests_of",
     "in_folder",
     "key_count",
     "line_blocks",

@@ -65,26 +65,29 @@ def digest(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def digests_of(paths: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
+    """Returns the digest of each of some paths that is a file."""
+    return {os.fspath(path): digest(path) for path in paths if os.path.isfile(path)}
+
+
 def made_file(
     out: str | os.PathLike[str],
     *,
     command: str,
-    inputs: Iterable[str | os.PathLike[str]],
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    digests: Mapping[str, str] | None = None,
     **facts: Any,
 ) -> None:
     """Writes ``<out>.made.json``: command, parameters, input digests, version and counts.
 
     Args:
-        inputs: The files that were read; a mapping gives their digests, where they are known.
+        inputs: The files that were read.
+        digests: Their digests, where they are known already (:func:`digests_of`).
     """
     from obverse import __version__
 
-    digests = (
-        {os.fspath(path): found for path, found in inputs.items()}
-        if isinstance(inputs, Mapping)
-        else {os.fspath(path): digest(path) for path in inputs if os.path.isfile(path)}
-    )
+    known = digests_of(inputs) if digests is None else dict(digests)
     write_json(
         f"{os.fspath(out)}.made.json",
-        {"command": command, "version": __version__, "inputs": digests, **facts},
+        {"command": command, "version": __version__, "inputs": known, **facts},
     )

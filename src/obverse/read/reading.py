@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from obverse.errors import InputError
-from obverse.files import digest, topic_tables, write_json_lines, write_tables, write_topics
+from obverse.files import digests_of, topic_tables, write_json_lines, write_tables, write_topics
 from obverse.log import say
 from obverse.read import on_disk, read, topics_of
 from obverse.read.corpus import read_corpus_rows
@@ -49,7 +49,7 @@ def read_file(
         digests: list[Future[dict[str, str]]] = []
 
         def once_read() -> None:
-            digests.append(aside.submit(_digests, source))
+            digests.append(aside.submit(digests_of, _files(source)))
 
         if os.fspath(out).endswith(".parquet"):
             aside.submit(_load_arrow)  # while the source is read
@@ -59,7 +59,7 @@ def read_file(
             topics = read(source, format, findings=findings, columns=columns, **options)
             write_topics(out, left.watch(_spoken(topics, findings)))
             once_read()
-        inputs = digests[0].result()
+        known = digests[0].result()
     for line in findings.summary():
         say(line)
     came = f"{findings.rows:,} rows"
@@ -70,7 +70,7 @@ def read_file(
         came,
         left,
         findings.drops,
-        inputs=inputs,
+        digests=known,
         parameters=parameters | {"faults": dict(findings.counts)} | findings.facts,
     )
     return findings
@@ -152,10 +152,6 @@ def _say_all(lines: list[str]) -> None:
 def _load_arrow() -> None:
     import pyarrow.compute
     import pyarrow.parquet  # noqa: F401
-
-
-def _digests(source: str | os.PathLike[str]) -> dict[str, str]:
-    return {path: digest(path) for path in _files(source) if os.path.isfile(path)}
 
 
 def _files(source: str | os.PathLike[str]) -> list[str]:
