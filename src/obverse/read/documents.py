@@ -45,6 +45,22 @@ class Passages:
     lines: Sequence[int]
     fields: Sequence[str]
 
+    def these(self, places: list[int]) -> Passages:
+        """Returns the documents at some places, with a title each, be it empty, and without marks."""
+
+        def chosen(column: Sequence[Any]) -> list[Any]:
+            return [column[at] for at in places]
+
+        titles = chosen(self.titles) if self.titles else [""] * len(places)
+        return Passages(
+            chosen(self.ids),
+            titles,
+            chosen(self.texts),
+            (),
+            chosen(self.lines),
+            chosen(self.fields),
+        )
+
     def one(self, at: int) -> tuple[Passage, int, str]:
         title = self.titles[at] if self.titles else ""
         return (self.ids[at], title, self.texts[at]), self.lines[at], self.fields[at]
@@ -162,28 +178,21 @@ class Documents:
         """Stores the texts of documents that have their numbers, and looks at them."""
         if not fresh:
             return
-        texts = [passages.texts[at] for at in fresh]
-        titles = [passages.titles[at] for at in fresh] if passages.titles else [""] * len(fresh)
-        self.texts.extend(texts)
-        self.titles.extend(titles)
-        compared = list(map(whole_text, titles, texts))
+        new = passages.these(fresh)
+        self.texts.extend(list(new.texts))
+        self.titles.extend(list(new.titles))
+        compared = list(map(whole_text, new.titles, new.texts))
         uids = list(map(text_uid, compared))
         self._same.extend(uids)
-        if max(map(len, texts)) > HUGE:
-            for at, text in zip(fresh, texts, strict=True):
+        if max(map(len, new.texts)) > HUGE:
+            columns = zip(new.ids, new.texts, new.lines, new.fields, strict=True)
+            for doc_id, text, line, field in columns:
                 if len(text) > HUGE:
-                    line, field = passages.lines[at], passages.fields[at]
-                    note_huge(self._findings, passages.ids[at], len(text), line, field)
+                    note_huge(self._findings, doc_id, len(text), line, field)
         inspector = self._findings.inspector
         if inspector is not None:
-            inspector.documents(
-                [passages.ids[at] for at in fresh],
-                compared,
-                [passages.lines[at] for at in fresh],
-                [passages.fields[at] for at in fresh],
-                uids,
-                list(map(inspector.looks.text, compared)),
-            )
+            looks = list(map(inspector.looks.text, compared))
+            inspector.documents(new.ids, compared, new.lines, new.fields, uids, looks)
 
     def doc(self, number: int) -> Doc:
         """Returns a document; the same object again while it is kept. Once one was read, no more are added."""

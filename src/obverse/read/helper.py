@@ -108,20 +108,8 @@ class Seen:
                 self._marks.append(mark)
                 fresh.append(at)
             found[at] = number
-        self._take(passages, fresh)
+        self._fresh = passages.these(fresh)
         return found
-
-    def _take(self, passages: Passages, fresh: list[int]) -> None:
-        texts = [passages.texts[at] for at in fresh]
-        titles = [passages.titles[at] for at in fresh] if passages.titles else [""] * len(fresh)
-        self._fresh = Passages(
-            [passages.ids[at] for at in fresh],
-            titles,
-            texts,
-            (),
-            [passages.lines[at] for at in fresh],
-            [passages.fields[at] for at in fresh],
-        )
 
     def fresh(self) -> Passages:
         """Returns the documents that got numbers since the last call."""
