@@ -26,11 +26,11 @@ from obverse.recipes.page_proofs import papers, sizes
 from obverse.recipes.page_tables import (
     findings,
     gain_and_loss,
-    model_scores,
     paired_tests,
     score_table,
     seed_table,
 )
+from obverse.report.compared import scores_of
 from obverse.report.trade_plot import trade_plot
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def blocks_of(setup: Setup, cells: Sequence[Cell], found: Outcome) -> list[Block
     blocks: list[Block] = [Words(setup.recipe.says), *_scale(setup, cells)]
     for name, results in found.means.items():
         blocks += [Heading(f"On {name}"), score_table(results), *seed_table(found, name)]
-        plot = trade_plot([model_scores(result) for result in results])
+        plot = trade_plot(scores_of(results))
         blocks += [Drawing(plot)] if plot is not None else []
     blocks.append(
         Words(

@@ -8,20 +8,8 @@ from typing import Any
 from obverse.recipes.blocks import Block, Heading, Table, Words
 from obverse.recipes.outcome import Outcome, front
 from obverse.report.columns import Column, column_for
-from obverse.report.compared import columns_of
-from obverse.report.page_data import ModelScores, Score
+from obverse.report.compared import columns_of, scores_of
 from obverse.results import Result
-
-
-def model_scores(result: Result) -> ModelScores:
-    """Returns a result as tables and plots of a report take it."""
-    return ModelScores(
-        result.model,
-        {
-            key: Score(row.get("value"), row.get("low"), row.get("high"), row.get("n"))
-            for key, row in result.rows.items()
-        },
-    )
 
 
 def score_table(results: Sequence[Result]) -> Table:
@@ -33,8 +21,8 @@ def score_table(results: Sequence[Result]) -> Table:
     }
     head = ["arm", *(f"{column.heading} (n={counts[column.key]})" for column in columns)]
     rows = [
-        [result.model, *(c.score(model_scores(result).scores.get(c.key)) for c in columns)]
-        for result in results
+        [each.name, *(column.score(each.scores.get(column.key)) for column in columns)]
+        for each in scores_of(results)
     ]
     return Table(head, rows)
 

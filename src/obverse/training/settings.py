@@ -14,6 +14,7 @@ Schedule = Literal["linear", "cosine", "constant"]
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
 PoolEncoding = Literal["frozen", "current"]
 
+LEARNING_RATE = 5e-5
 _POOL_OF_FROZEN = 10_000
 
 
@@ -24,7 +25,7 @@ class Settings:
     epochs: float = 1
     steps: int | None = None
     batch_size: int = 16
-    learning_rate: float = 5e-5
+    learning_rate: float = LEARNING_RATE
     max_tokens: int = 128
     terms: Terms = field(default_factory=Terms)
     freeze_docs: bool = False
@@ -133,8 +134,6 @@ KEEP_CLOSE_OF_QUERIES = 10.0
 """The default where the query side alone is trained: it held plain search at nearly the whole gain, by the retention
 recipe (docs/results/recipes/retention.md). Where documents are trained too, nobody has measured it."""
 
-
-LEARNING_RATE = 5e-5
 LEARNING_RATE_OF_QUERIES = 1.2e-4
 """The default where the query side alone is trained: with keep-close it obeys better than at half of it, and plain
 search does not fall (docs/results/recipes/sweep.md)."""
