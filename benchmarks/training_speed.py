@@ -181,7 +181,7 @@ def run_bare(topics: list[Any], args: argparse.Namespace) -> dict[str, Any]:
     order = sorted(range(len(inputs)), key=lambda n: -lengths[n])
     parts: list[list[int]] = []
     for n in order:
-        if parts and (len(parts[-1]) + 1) * lengths[parts[-1][0]] <= args.micro_tokens:
+        if parts and (len(parts[-1]) + 1) * lengths[parts[-1][0]] <= (args.micro_tokens or 1024):
             parts[-1].append(n)
         else:
             parts.append([n])
@@ -359,7 +359,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
-    parser.add_argument("--micro-tokens", type=int, default=1024)
+    parser.add_argument("--micro-tokens", type=int, help="[1024; obverse-chunked 512]")
     parser.add_argument("--keep-tokens", type=int, default=0, help="for obverse-chunked")
     parser.add_argument("--st-mini-batch", type=int, default=32, help="texts, for st-cached")
     parser.add_argument("--dropout", action="store_true", help="the model's own dropout is on")

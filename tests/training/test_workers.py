@@ -62,7 +62,7 @@ def test_keeping_less_changes_no_bit(encoder: str, monkeypatch: pytest.MonkeyPat
         assert torch.equal(lean[name], full[name]), name
 
 
-@pytest.mark.parametrize("kept", [0, 1, 100])
+@pytest.mark.parametrize("kept", [0, 30, 10_000])
 def test_chunked_keeps_what_costs_no_memory_and_changes_no_bit(
     encoder: str, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:

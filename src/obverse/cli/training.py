@@ -167,7 +167,9 @@ def train_command(
     keep_tokens: Annotated[
         int, typer.Option(help="With --chunked: tokens whose activations are kept, for speed.")
     ] = 0,
-    micro_tokens: Annotated[int, typer.Option(help="Tokens per micro-batch.")] = 1024,
+    micro_tokens: Annotated[
+        int | None, typer.Option(help="Tokens per micro-batch. [1024; with --chunked 512]")
+    ] = None,
     precision: Annotated[str, typer.Option(help="auto, fp32, bf16 or fp16.")] = "auto",
     device: Annotated[str | None, typer.Option(help="cpu or cuda; the best by default.")] = None,
     threads: Annotated[int | None, typer.Option(help="CPU threads.")] = None,

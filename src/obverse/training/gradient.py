@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _FULL_TOKENS = 4096
 """Of more tokens in a step, encoders without padding keep less and compute more: a tenth more time for them, and 46 of
 83 KB a token of all-MiniLM-L6-v2."""
-_KEPT_BY_WORKER = 3
-"""So many micro-batches of which 18 KB a token are kept need no more memory than one that is encoded again (46 KB),
-when the gradients of the weights are there as well."""
+_KEPT_BY_WORKER = 4096
+"""Of so many tokens 18 KB each are kept in chunked training by every thread; when these are done, 83 KB each of a
+micro-batch of 512 tokens, which is encoded again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +124,12 @@ def step_gradient(
     chunks_and_spare = [*chunks, *spare]
     kept, full, lean = len(chunks_and_spare), _fitting(forward, chunks, _FULL_TOKENS), 1
     if chunked and forward.packed is not None and not keep_tokens and not sharded:
-        kept, full, lean = min(kept, _KEPT_BY_WORKER * len(forward.packed.team.workers)), 0, 2
+        most = _KEPT_BY_WORKER * len(forward.packed.team.workers)
+        kept, full, lean = _fitting(forward, chunks, most), 0, 2
     elif chunked:
         kept = 0 if sharded else _fitting(forward, chunks, keep_tokens)
-    for number in range(full, len(chunks_and_spare)):
-        leaner = lean if number < kept else 1
-        chunks_and_spare[number] = replace(chunks_and_spare[number], lean=leaner)
+    for number in range(full, kept):
+        chunks_and_spare[number] = replace(chunks_and_spare[number], lean=lean)
     passed = _first_pass(forward, chunks_and_spare, kept)
     local = torch.cat([part.detach() for part in passed])[: len(dealt.places(who.rank))]
     leaf = _gathered(local, [dealt.places(rank) for rank in range(who.count)]).requires_grad_()

@@ -122,7 +122,7 @@ def prepare(
     )
     check_widths(settings.terms.matryoshka, learner.get_embedding_dimension() or 0)
     precision = precision_for(settings.precision, learner.device.type)
-    forward = Forward(learner, tokens, settings.micro_tokens, precision)
+    forward = Forward(learner, tokens, settings.micro, precision)
     collator = Collator(
         plan,
         settings.in_batch,
@@ -144,7 +144,7 @@ def prepare(
             side(model, "document") if is_asymmetric(model) else load_model(base, device=device)
         )
         own = Tokens(frozen, settings.max_tokens)
-        docs_forward = Forward(frozen, own, settings.micro_tokens, precision)
+        docs_forward = Forward(frozen, own, settings.micro, precision)
     run = Run(
         settings,
         base,

@@ -16,6 +16,7 @@ PoolEncoding = Literal["frozen", "current"]
 
 LEARNING_RATE = 5e-5
 _POOL_OF_FROZEN = 10_000
+_MICRO_TOKENS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Settings:
     pool_encoding: PoolEncoding = "frozen"
     chunked: bool = False
     keep_tokens: int = 0
-    micro_tokens: int = 1024
+    micro_tokens: int | None = None
     precision: Precision = "auto"
     seed: int = 0
     lora: int = 0
@@ -59,11 +60,12 @@ class Settings:
     gradient_checkpointing: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "learning_rate", "micro_tokens", "max_tokens", "batch_size"):
+        for name in ("epochs", "learning_rate", "max_tokens", "batch_size"):
             self._need(name, getattr(self, name) > 0, "Give a positive number")
         for name in ("freeze_layers", "weight_decay", "max_grad_norm", "lora", "negatives"):
             self._need(name, getattr(self, name) >= 0, "Give 0 or more")
         self._need("keep_tokens", self.keep_tokens >= 0, "Give 0 or more")
+        self._need("micro_tokens", self.micro > 0, "Give a positive number")
         self._need("instruction_negatives", self.instruction_negatives >= 0, "Give 0 or more")
         for name in ("warmup", "average", "average_last", "lora_dropout"):
             self._need(name, 0 <= getattr(self, name) <= 1, "Give a share between 0 and 1")
@@ -122,6 +124,13 @@ class Settings:
         if self.pool_negatives is not None:
             return self.pool_negatives
         return _POOL_OF_FROZEN if self.freeze_docs else 0
+
+    @property
+    def micro(self) -> int:
+        """Tokens per micro-batch: by default half as many where memory is what counts."""
+        if self.micro_tokens is not None:
+            return self.micro_tokens
+        return _MICRO_TOKENS // 2 if self.chunked else _MICRO_TOKENS
 
     def to_json(self) -> dict[str, Any]:
         """Returns the settings by name, those of the loss beside the others."""

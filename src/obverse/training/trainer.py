@@ -104,7 +104,7 @@ def train(
     gradient_checkpointing: bool = False,
     chunked: bool = False,
     keep_tokens: int = 0,
-    micro_tokens: int = 1024,
+    micro_tokens: int | None = None,
     precision: Precision = "auto",
     device: str | None = None,
     threads: int | None = None,
@@ -172,7 +172,7 @@ def train(
         chunked: Encode twice in micro-batches instead of keeping activations: any batch size in bounded memory.
         keep_tokens: With ``chunked``, the activations of so many tokens are kept all the same: faster. With 0, as many
             as need no more memory.
-        micro_tokens: Tokens per micro-batch at most.
+        micro_tokens: Tokens per micro-batch at most; by default 1024, and 512 if ``chunked``.
         precision: ``auto`` is bf16 where the machine has it, else fp32.
         device: Where to train; by default the best there is.
         threads: Torch threads on a CPU.
