@@ -133,6 +133,7 @@ def main() -> None:
     parser.add_argument("--clicks", type=int, default=200_000, help="Rows of the click log.")
     parser.add_argument("--rows", type=int, default=10_000, help="Promptriever-shaped rows.")
     parser.add_argument("--tools", default=",".join(CODE), help="Which to run.")
+    parser.add_argument("--repeats", type=int, default=1, help="Rounds; the tools take turns.")
     parser.add_argument("--folder", type=Path, help="Where the made files stay. [nowhere]")
     given = parser.parse_args()
     print(
@@ -150,8 +151,9 @@ def main() -> None:
             if not path.exists():
                 make(path, rows)
             size = path.stat().st_size / 1e6
-            for tool in filter(None, given.tools.split(",")):
-                seconds, worked, peak = measure(CODE[tool], path, Path(folder))
+            for tool in [*filter(None, given.tools.split(","))] * given.repeats:
+                with tempfile.TemporaryDirectory(dir=folder) as out:
+                    seconds, worked, peak = measure(CODE[tool], path, Path(out))
                 label = f"{name}, {rows:,} rows, {size:,.0f} MB"
                 print(
                     f"| {label} | {tool} | {seconds:.1f} | {worked:.1f} | {size / seconds:.0f} "

@@ -100,7 +100,8 @@ class Gathering:
 
     def more_rows(self, topics: Numbers) -> None:
         """Counts one more row to each of the topics."""
-        np.add.at(np.frombuffer(self._rows, dtype=np.int32), topics, 1)
+        # A plain 1 would be cast for each row.
+        np.add.at(np.frombuffer(self._rows, dtype=np.int32), topics, np.int32(1))
 
     def view(self, topic: int, instruction: str) -> int:
         """Returns the number of the topic's view under an instruction."""
