@@ -57,9 +57,30 @@ def fork(work: Any, count: int) -> list[int]:
 
 
 def kill_at(step: int, where: str) -> None:
-    """Lets the process die by kill -9 in the middle of a step, or while that step's checkpoint is written."""
-    from obverse.training import steps
+    """Lets the process die by kill -9 in a step, after its look, or while or after its checkpoint is written."""
+    from obverse.training import steps, watching
 
+    if where == "after checkpoint":
+        writes = steps.write_state
+
+        def written(folder: Path, run: Any, seen: Any) -> None:
+            writes(folder, run, seen)
+            if seen["step"] == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        steps.write_state = written
+        return
+    if where == "look":
+        look = watching.Watch.look
+
+        def looked(self: Any, at: int) -> bool:
+            found = look(self, at)
+            if at == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return found
+
+        watching.Watch.look = looked  # type: ignore[method-assign]
+        return
     if where == "checkpoint":
         write = steps.write_state
 
@@ -105,7 +126,7 @@ def play(scenario: dict[str, Any]) -> dict[str, Any]:
 
     def work(rank: int) -> None:
         import torch
-        from tiny_encoder import dual_topics, plain_topic
+        from tiny_encoder import dual_topic, dual_topics, plain_topic
 
         from obverse.errors import ObverseError
         from obverse.training.trainer import train
@@ -115,6 +136,8 @@ def play(scenario: dict[str, Any]) -> dict[str, Any]:
             kill_at(*scenario["kill"])
         topics = dual_topics(scenario.get("topics", 12))
         topics += [plain_topic(n) for n in range(scenario.get("plain", 0))]
+        if held_out := scenario.get("held_out"):
+            scenario["settings"]["held_out"] = [dual_topic(40 + n) for n in range(held_out)]
         try:
             train(
                 topics,

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from obverse.errors import SettingError
+from obverse.errors import ModelError, SettingError
 from obverse.training.dist_check import LOSSES, TOLERANCE, Check, launch
 
 
@@ -47,6 +47,11 @@ def test_two_processes_have_the_gradient_of_one_for_every_loss(encoder: str) -> 
 def test_one_process_is_no_comparison() -> None:
     with pytest.raises(SettingError, match="1 process is no comparison"):
         launch(1, "any")
+
+
+def test_a_base_that_is_not_there_is_said_before_processes_are_started() -> None:
+    with pytest.raises(ModelError, match="no such model folder"):
+        launch(2, "./nowhere")
 
 
 def test_a_difference_above_the_tolerance_fails() -> None:

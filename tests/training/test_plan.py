@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -111,6 +112,33 @@ def test_plain_topics_go_round_and_round_beside_the_others() -> None:
         added += batch[4:]
     assert len(plan) == 10
     assert all(added.count(topic) >= 3 for topic in range(8, 13))
+
+
+def test_no_plain_topics_per_batch_leave_them_out() -> None:
+    plan = Plan(prepared([*dual_topics(4), plain_topic(1)]), 2, plain_per_batch=0)
+    assert len(plan) == 2
+    assert {t for step in range(2) for t in plan.batch(step).topics} == {0, 1, 2, 3}
+
+
+def test_the_digest_of_the_data_holds_whatever_decides_a_step() -> None:
+    """Beside texts and labels: the source of a view, the order of its labels, unlabelled documents' topic."""
+    one, two = dual_topics(2)
+    doc = Doc("z", "w8")
+
+    def digest(*topics: Topic) -> str:
+        return prepared(list(topics)).digest
+
+    assert digest(one, two) == digest(one, two)
+    turned = [replace(v, labels=dict(reversed([*v.labels.items()]))) for v in one.views]
+    with_doc = [replace(topic, docs=(*topic.docs, doc)) for topic in (one, two)]
+    others = [
+        digest(one, two),
+        digest(dual_topic(0, source="shop"), two),
+        digest(one.with_views(turned), two),
+        digest(with_doc[0], two),
+        digest(one, with_doc[1]),
+    ]
+    assert len(set(others)) == len(others)
 
 
 def test_more_plain_topics_than_there_are_is_refused() -> None:

@@ -8,10 +8,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from scenario import weights
+
+from obverse.training.gradient import Processes
+from obverse.training.steps import LogFile
 
 HERE = Path(__file__).parent
 SETTINGS: dict[str, Any] = {
@@ -53,6 +57,7 @@ def play(
 
 def scenario(out: str, *, processes: int = 1, kill: Any = None, **changes: Any) -> dict[str, Any]:
     topics, plain = changes.pop("topics", 12), changes.pop("plain", 0)
+    held_out = changes.pop("held_out", 0)
     settings = SETTINGS | changes
     return {
         "out": out,
@@ -61,6 +66,7 @@ def scenario(out: str, *, processes: int = 1, kill: Any = None, **changes: Any) 
         "kill": kill,
         "topics": topics,
         "plain": plain,
+        "held_out": held_out,
     }
 
 
@@ -97,6 +103,44 @@ def test_one_process(tmp_path: Path, encoder: str) -> None:
     same = ("step", "loss", "learning_rate", "gradient_norm")
     assert [[r[k] for k in same] for r in log] == [[r[k] for k in same] for r in whole]
     assert [row["step"] for row in log] == list(range(1, 7))
+
+
+def test_looks_and_the_best_weights_are_those_of_an_uninterrupted_run(
+    tmp_path: Path, encoder: str
+) -> None:
+    changes = {"held_out": 4, "watch_every": 1, "average_last": 0.0}
+    kills = [(4, "after checkpoint"), (4, "look"), (6, "after checkpoint")]
+    found = play(
+        [
+            scenario("A", **changes),
+            *(
+                scenario(f"B{number}", kill=kill, **changes)
+                for number, at in enumerate(kills)
+                for kill in (at, None)
+            ),
+        ],
+        tmp_path,
+        encoder,
+    )
+    assert [f["ends"] for f in found] == [[0], *([[-9], [0]] * 3)], found[-1]["said"]
+
+    def looks(name: str) -> list[Any]:
+        lines = (tmp_path / name / "training.jsonl").read_text().splitlines()
+        return [row for row in map(json.loads, lines) if "held_out" in row]
+
+    assert [row["step"] for row in looks("A")] == list(range(7))
+    for number, ended in enumerate(found[2::2]):
+        assert ended["digest"] == found[0]["digest"]
+        assert looks(f"B{number}") == looks("A")
+
+
+def test_a_log_line_that_was_not_written_to_its_end_is_dropped(tmp_path: Path) -> None:
+    run: Any = SimpleNamespace(home=tmp_path)
+    log = LogFile(run, Processes())
+    log.path.write_text('{"step": 1, "loss": 2.0}\n{"step": 3, "loss": 1.0}\n{"step": 2, "lo')
+    losses = [0.0]
+    log.go_back(2, losses)
+    assert losses == [2.0] and log.path.read_text() == '{"step":1,"loss":2.0}\n'
 
 
 def test_two_processes(tmp_path: Path, encoder: str, still_encoder: str) -> None:
@@ -157,6 +201,7 @@ def test_two_processes_train_what_one_trains(tmp_path: Path, still_encoder: str)
         still_encoder,
     )
     assert -9 in found[3]["ends"]
+    assert "processes were 2 and are 1: same topics in the same order" in found[4]["said"]
     assert [f["ends"][0] for f in found if f is not found[3]] == [0] * 10, found[-1]["said"]
     for first, second in (
         ("one", "two"),

@@ -18,9 +18,10 @@ from obverse.models import load_encoder
 from obverse.records import Doc, Label, Topic, View
 from obverse.training.explain import as_lines, explain_batch, explained
 from obverse.training.relations import Relation
-from obverse.training.run import precision_for
+from obverse.training.run import check_limit, precision_for
 from obverse.training.settings import settings_from
 from obverse.training.trainer import Trained, train
+from obverse.training.watching import Watch
 
 QUICK: dict[str, Any] = {
     "batch_size": 4,
@@ -169,6 +170,39 @@ def test_held_out_topics_are_watched_and_the_best_step_is_kept(
     assert "held-out topics after step 12: flip_rate" in capsys.readouterr().err
     with pytest.raises(SettingError, match="held-out topics are trained on"):
         trained(encoder, tmp_path / "other", held_out=[dual_topic(3)])
+    with pytest.raises(InputError, match="held-out topics: there is no topic"):
+        trained(encoder, tmp_path / "other", held_out=[])
+
+
+def test_the_best_step_has_the_highest_p_mrr_then_ndcg_and_is_the_first_such() -> None:
+    def best(**looks: tuple[float | None, float]) -> int | None:
+        rows = {
+            int(step[1:]): {"plain_ndcg@10": ndcg, **({} if p_mrr is None else {"p_mrr": p_mrr})}
+            for step, (p_mrr, ndcg) in looks.items()
+        }
+        return Watch(run, topics, 1, 0.01, {0: {"p_mrr": 0.0, "plain_ndcg@10": 0.8}} | rows).best()
+
+    run: Any = None
+    topics: Any = None
+    assert best(s1=(0.1, 0.8), s2=(0.3, 0.795), s3=(0.5, 0.7)) == 2
+    assert best(s1=(0.3, 0.8), s2=(0.3, 0.9), s3=(0.3, 0.9)) == 2
+    assert best(s1=(None, 0.8), s2=(None, 0.9)) == 2
+    assert best(s1=(0.1, 0.5), s2=(0.0, 0.6)) == 2
+
+
+def test_other_held_out_topics_make_another_run(
+    tmp_path: Path, encoder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, held_out = tmp_path / "m", [dual_topic(n) for n in range(30, 33)]
+    trained(encoder, out, held_out=held_out)
+    trained(encoder, out, held_out=held_out)
+    assert "this very run, finished" in capsys.readouterr().err
+    trained(encoder, out, held_out=held_out, guard_loss=0.5)
+    assert "guard 0.01' and is" in capsys.readouterr().err
+    trained(encoder, out, average_last=0.5, held_out=held_out)
+    assert "averaged weights are kept, not those of the best" in capsys.readouterr().err
+    trained(encoder, out, average_last=0.5)
+    assert "and is None" in capsys.readouterr().err
 
 
 def test_few_topics_make_small_steps(
@@ -193,7 +227,19 @@ def test_few_topics_make_small_steps(
         ({"average": 1.0}, "nothing of the training"),
         ({"lora": 4, "freeze_layers": 1}, "adapters alone"),
         ({"plain_per_batch": 3}, "plain topics per batch"),
+        ({"plain_per_batch": -1}, "plain per batch is -1"),
         ({"save_every": 0}, "save every is 0"),
+        ({"threads": 0}, "threads is 0"),
+        ({"device": "abacus"}, "device 'abacus' cannot be used"),
+        ({"epochs": float("inf")}, "epochs is inf"),
+        ({"temperature": float("nan")}, "temperature is nan"),
+        ({"guard_loss": float("nan")}, "guard loss is nan"),
+        ({"matryoshka": [16, 16]}, "stands twice in 16, 16"),
+        ({"lora": 4, "lora_alpha": -1}, "lora alpha is -1"),
+        ({"distill": 1.0}, "no view has a teacher's scores"),
+        ({"in_batch": {"shop": False}}, "no view comes from the source 'shop'"),
+        ({"source_weights": {"shop": 2}}, "no view comes from the source 'shop'"),
+        ({"source_weights": {"": float("inf")}}, "source weight of '' is inf"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(
@@ -209,6 +255,12 @@ def test_a_folder_with_another_model_is_left_alone(tmp_path: Path, encoder: str)
         trained(encoder, Path(encoder))
     with pytest.raises(ModelError, match="no such model folder"):
         trained("/nowhere/at/all", tmp_path / "m")
+    trained(encoder, tmp_path / "m")
+    with pytest.raises(SettingError, match="is the base itself"):
+        trained(str(tmp_path / "m"), tmp_path / "m")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(SettingError, match="file: is a file"):
+        trained(encoder, tmp_path / "file" / "m")
 
 
 def test_topics_that_cannot_be_trained_on_are_named(tmp_path: Path, encoder: str) -> None:
@@ -239,6 +291,38 @@ def test_the_query_is_never_cut_and_what_is_lost_is_said(
 def test_a_loss_that_is_no_number_stops_with_the_rows(tmp_path: Path, encoder: str) -> None:
     with pytest.raises(SettingError, match=r"topics t\d, .*the loss is nan \(rows: 'topic w"):
         trained(encoder, tmp_path / "m", epochs=20, learning_rate=1e30, max_grad_norm=0)
+
+
+def test_weights_that_the_last_step_broke_are_not_saved(tmp_path: Path, encoder: str) -> None:
+    with pytest.raises(SettingError, match="the last step left weights"):
+        trained(encoder, tmp_path / "m", steps=1, learning_rate=1e39, max_grad_norm=0, warmup=0)
+    assert not (tmp_path / "m" / "modules.json").exists()
+
+
+def test_teachers_scores_are_numbers(tmp_path: Path, encoder: str) -> None:
+    first, *rest = dual_topics(4)
+    wrong = first.with_views(view.checked(teacher={"a": "high"}) for view in first.views)
+    with pytest.raises(InputError, match=r"topic t0: checks\.teacher scores 'a' with 'high'"):
+        trained(encoder, tmp_path / "m", [wrong, *rest], distill=1.0)
+
+
+def test_positions_that_are_counted_from_behind_the_padding_are_not_tokens() -> None:
+    from types import SimpleNamespace
+
+    from transformers import RobertaConfig, RobertaModel
+
+    shape = RobertaConfig(
+        vocab_size=9,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=8,
+        max_position_embeddings=34,
+    )
+    model: Any = SimpleNamespace(max_seq_length=32, transformers_model=RobertaModel(shape))
+    check_limit(model, "roberta", 32)
+    with pytest.raises(SettingError, match="reads at most 32 tokens, not 33"):
+        check_limit(model, "roberta", 33)
 
 
 def test_explain_batch_shows_every_pair_with_its_reason(encoder: str) -> None:

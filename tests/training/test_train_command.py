@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tiny_encoder import dual_topics
 
+from obverse.errors import SettingError
 from obverse.files import write_topics
 from obverse.training import trainer
 from obverse.training.trainer import train
@@ -68,6 +69,42 @@ def test_a_finished_run_is_not_trained_again_and_changes_are_said(
     assert (out / "model.safetensors").stat().st_mtime_ns == weights
     train(topics, base=encoder, out=out, batch_size=2, max_tokens=32)
     said = capsys.readouterr().err
-    assert "another finished run" in said and "batch_size was 4 and is 2" in said
+    assert "another finished run: batch_size was 4 and is 2" in said
     train(topics[:3], base=encoder, out=out, batch_size=2, max_tokens=32)
     assert "the data was" in capsys.readouterr().err
+
+
+def test_a_run_stopped_while_the_folder_is_written_is_ended_by_the_same_command(
+    tmp_path: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a folder with half a model in it is refused, nor a model that stood there taken for the one asked for."""
+    topics, move = dual_topics(4), Path.replace
+
+    def trained(out: Path, rate: float, stop: int | None = None) -> bytes:
+        moved = 0
+
+        def stopping(path: Path, target: Path) -> Path:
+            nonlocal moved
+            moved += 1
+            if moved == stop:
+                raise KeyboardInterrupt
+            return move(path, target)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "replace", stopping)
+            train(topics, base=encoder, out=out, batch_size=4, max_tokens=32, learning_rate=rate)
+        return (out / "model.safetensors").read_bytes()
+
+    first, second = trained(tmp_path / "a", 1e-3), trained(tmp_path / "b", 2e-3)
+    assert first != second
+    parts = len([*(tmp_path / "a").iterdir()]) - 2
+    for stop in range(1, parts + 1):
+        out = tmp_path / f"new{stop}"
+        with pytest.raises(KeyboardInterrupt):
+            trained(out, 1e-3, stop)
+        assert trained(out, 1e-3) == first
+        with pytest.raises(KeyboardInterrupt):
+            trained(out, 2e-3, stop)
+        with pytest.raises(SettingError, match=r"learning_rate was 0\.002 and is 0\.001"):
+            trained(out, 1e-3)
+        assert trained(out, 2e-3) == second

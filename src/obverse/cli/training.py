@@ -211,7 +211,7 @@ def train_command(
     settings["source_weights"] = _source_weights(settings.pop("source_weight"))
     settings["in_batch"] = _in_batch(in_batch)
     if show_input:
-        _show_inputs(topics, base, template, max_tokens)
+        _show_inputs(topics, base, template, max_tokens, training=True)
         return
     if explain_batch is not None:
         for name in (
@@ -247,14 +247,22 @@ def _tell_of_the_data(model: Path, topics: str) -> None:
         write_model_card(model, data=[topics])
 
 
-def _show_inputs(source: str, base: str, template: str | None, max_tokens: int | None) -> None:
+def _show_inputs(
+    source: str, base: str, template: str | None, max_tokens: int | None, *, training: bool = False
+) -> None:
     from obverse.files import to_json
     from obverse.inputs import template_named
     from obverse.models import load_encoder
+    from obverse.training.run import check_limit
     from obverse.training.shown_inputs import shown_inputs
 
     chosen = template_named(template) if template else None
-    encoder = load_encoder(base, template=chosen, max_tokens=max_tokens, device="cpu")
+    # Training may raise the base's own limit, up to its positions.
+    limit = None if training else max_tokens
+    encoder = load_encoder(base, template=chosen, max_tokens=limit, device="cpu")
+    if training and max_tokens is not None:
+        check_limit(encoder.model, base, max_tokens)
+        encoder.max_tokens = max_tokens
     for row in shown_inputs(source, encoder.template, encoder.max_tokens, encoder.count_tokens):
         print(to_json(row).decode())
 

@@ -10,6 +10,7 @@ from typing import Any
 from obverse.errors import InputError, SettingError
 from obverse.files import read_json, write_json
 from obverse.log import say
+from obverse.training.processes import processes
 
 STATE = "data_state.json"
 
@@ -80,7 +81,7 @@ def differences(before: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
                 if (old or {}).get(name) != now
             ]
         elif old != value:
-            found.append(f"the {key} was {old!r} and is {value!r}")
+            found.append(f"the {key.replace('_', ' ')} was {old!r} and is {value!r}")
     return found
 
 
@@ -93,3 +94,20 @@ def refuse_other_run(folder: Path, run: Mapping[str, Any]) -> None:
             where=str(folder),
             fix="Give what it was begun with, another --out, or --restart to begin anew",
         )
+
+
+def how_computed() -> dict[str, int]:
+    """Returns what moves the last digits of the weights: how many processes there are, and threads in each."""
+    import torch
+
+    return {"processes": processes().count, "threads": torch.get_num_threads()}
+
+
+def other_machine(folder: Path) -> str:
+    """Returns in words how a checkpoint was computed, if it was with other processes or threads than there are now."""
+    before = read_json(folder / STATE)
+    return "; ".join(
+        f"{name} were {before[name]} and are {now}"
+        for name, now in how_computed().items()
+        if before.get(name, now) != now
+    )

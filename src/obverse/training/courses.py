@@ -59,7 +59,7 @@ def course(given: Any, name: str, *, most: float | None = None) -> Course:
             f"{name} is {given!r}", fix="Write a number, or FIRST:LAST such as 0.8:0.2"
         )
     for value in values:
-        if not 0 <= value <= (float("inf") if most is None else most):
+        if not 0 <= value < float("inf") or (most is not None and value > most):
             within = "0 or more" if most is None else f"a share between 0 and {most:g}"
             raise SettingError(f"{name} is {given}", fix=f"Give {within}")
     return Course(values[0], values[-1])

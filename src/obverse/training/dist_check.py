@@ -18,7 +18,7 @@ from typing import Any
 
 from obverse.errors import SettingError
 from obverse.log import say
-from obverse.models import PACKAGED
+from obverse.models import PACKAGED, locate
 from obverse.records import Doc, Label, Topic, View
 from obverse.training.gradient import Processes
 from obverse.training.loss import Terms
@@ -84,6 +84,7 @@ def launch(processes: int, base: str, *, thorough: bool = False) -> int:
     """Starts the check in several local processes through torchrun and returns its exit status."""
     if processes < 2:
         raise SettingError(f"{processes} process is no comparison", fix="Use --processes 2 or more")
+    locate(base)
     command = [
         sys.executable,
         *("-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"),

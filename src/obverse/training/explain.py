@@ -12,6 +12,7 @@ from obverse.inputs import Template
 from obverse.models import PACKAGED
 from obverse.records import Topic
 from obverse.training.loss import Terms, shares
+from obverse.training.processes import need_threads, own_device
 from obverse.training.relations import MASKED, REASONS, Relation
 from obverse.training.run import Run, prepare
 from obverse.training.settings import Settings, settings_from
@@ -123,13 +124,14 @@ def explain_batch(
         raise SettingError(
             f"unknown setting {unknown[0]!r}", fix=f"Known: {', '.join(sorted(known))}"
         )
+    need_threads(threads)
     run = prepare(
         topics,
         settings_from(settings),
         base=base,
         out=Path(),
         template=template,
-        device=device,
+        device=own_device(device),
         threads=threads,
     )
     run.plan.batch(step)

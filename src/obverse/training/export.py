@@ -54,7 +54,7 @@ def export(model: str, out: str | Path, *, to: Kind = "onnx", threshold: float =
     if to not in get_args(Kind):
         raise SettingError(f"unknown kind {to!r}", fix=f"Use {' or '.join(get_args(Kind))}")
     _need_packages()
-    folder = _own_folder(Path(out))
+    folder = _own_folder(Path(out)).resolve()
     original = load_encoder(model, device="cpu")
     if isinstance(original.model, OnnxModel):
         raise SettingError("is exported already", where=model, fix="Name the model it came from")
@@ -73,7 +73,7 @@ def export(model: str, out: str | Path, *, to: Kind = "onnx", threshold: float =
     )
     size = sum(path.stat().st_size for path in folder.glob("*.onnx*")) / 1e6
     say(
-        f"export: {folder}, {size:,.0f} MB, lowest cosine to the original {lowest:.4f} "
+        f"export: {out}, {size:,.0f} MB, lowest cosine to the original {lowest:.4f} "
         f"over {3 * _COMPARED} texts{verdict}"
     )
     return lowest

@@ -7,15 +7,24 @@ large as the differences that count.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 from obverse.errors import SettingError
 from obverse.training.relations import MASKED, Relation
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+def need_finite(settings: Any) -> None:
+    """Raises SettingError if a number among a dataclass's fields is infinite or none."""
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise SettingError(f"{each.name.replace('_', ' ')} is {value}", fix="Give a number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,7 @@ class Terms:
     plain_weight: float = 1.0
 
     def __post_init__(self) -> None:
+        need_finite(self)
         for name in ("temperature", "teacher_temperature"):
             if getattr(self, name) <= 0:
                 raise SettingError(
@@ -67,6 +77,11 @@ class Terms:
                 raise SettingError(
                     f"{name} is {getattr(self, name)}", fix="Give a weight of at least 0"
                 )
+        if len(set(self.matryoshka)) < len(self.matryoshka):
+            raise SettingError(
+                f"a matryoshka width stands twice in {', '.join(map(str, self.matryoshka))}",
+                fix="Name each once",
+            )
         if not 0 <= self.matryoshka_weight < 1:
             raise SettingError(
                 f"the matryoshka weight is {self.matryoshka_weight}",

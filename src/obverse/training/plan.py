@@ -107,7 +107,7 @@ class Plan:
 
     @cached_property
     def _plain(self) -> list[int]:
-        if not self.plain_per_batch:
+        if self.plain_per_batch is None:
             return []
         return [number for number in range(len(self.topics.topics)) if self.topics.is_plain(number)]
 

@@ -30,10 +30,29 @@ def processes() -> Processes:
     return Processes()
 
 
+def need_threads(threads: int | None) -> None:
+    """Raises SettingError if a number of threads is none."""
+    if threads is not None and threads < 1:
+        raise SettingError(f"threads is {threads}", fix="Give 1 or more")
+
+
 def own_device(device: str | None) -> str | None:
-    """Returns where this process computes: each process of a machine has a GPU of its own."""
+    """Returns where this process computes: each process of a machine has a GPU of its own.
+
+    Raises:
+        SettingError: If there is no such device.
+    """
     import torch
 
+    if device is not None:
+        try:
+            torch.empty(1, device=device)
+        except Exception as error:
+            reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
+            raise SettingError(
+                f"device {device!r} cannot be used ({reason})",
+                fix="Use cpu, or leave --device away",
+            ) from None
     if device is None and int(os.environ.get("WORLD_SIZE", "1")) > 1 and torch.cuda.is_available():
         return f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
     return device

@@ -89,7 +89,7 @@ def prepare(
         ModelError: If the base cannot be loaded.
     """
     model = load_model(base, device=device, threads=threads)
-    _check_limit(model, base, settings.max_tokens)
+    check_limit(model, base, settings.max_tokens)
     if is_asymmetric(model) and not settings.freeze_docs:
         raise SettingError(
             f"{base} has a query side and a document side",
@@ -120,6 +120,12 @@ def prepare(
         pool_negatives=settings.pool,
         keep_last=settings.keep_last,
     )
+    if settings.terms.distill and not any(row.teacher for rows in prepared.rows for row in rows):
+        raise SettingError(
+            f"distill is {settings.terms.distill}, and no view has a teacher's scores",
+            fix='Write them to checks.teacher ({"d1": 0.9, ...}), or leave --distill away',
+        )
+    _need_sources(prepared, settings)
     check_widths(settings.terms.matryoshka, learner.get_embedding_dimension() or 0)
     precision = precision_for(settings.precision, learner.device.type)
     forward = Forward(learner, tokens, settings.micro, precision)
@@ -165,10 +171,27 @@ def prepare(
     return run
 
 
-def _check_limit(model: SentenceTransformer, base: str, max_tokens: int) -> None:
+def _need_sources(topics: TopicSet, settings: Settings) -> None:
+    """Raises SettingError if a setting is for a source that no view comes from."""
+    there = {row.source for rows in topics.rows for row in rows}
+    by_source = {} if isinstance(settings.in_batch, bool) else settings.in_batch
+    for name in (*by_source, *settings.source_weights):
+        if name and name not in there:
+            raise SettingError(
+                f"no view comes from the source {name!r}",
+                fix=f"There are: {', '.join(sorted(map(repr, there)))}",
+            )
+
+
+def check_limit(model: SentenceTransformer, base: str, max_tokens: int) -> None:
+    """Raises SettingError if an encoder has no places for so many tokens."""
     limit = int(model.max_seq_length or 0)
     transformer = model.transformers_model
     room = getattr(getattr(transformer, "config", None), "max_position_embeddings", None) or limit
+    # RoBERTa and its kin count positions from behind that of the padding.
+    places = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
+    if (padding := getattr(places, "padding_idx", None)) is not None:
+        room -= padding + 1
     if room and max_tokens > room:
         raise SettingError(
             f"{base} reads at most {room} tokens, not {max_tokens}", fix="Lower --max-tokens"

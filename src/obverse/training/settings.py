@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from obverse.errors import SettingError
 from obverse.training.courses import course
-from obverse.training.loss import Terms
+from obverse.training.loss import Terms, need_finite
 
 Schedule = Literal["linear", "cosine", "constant"]
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
@@ -60,6 +60,7 @@ class Settings:
     gradient_checkpointing: bool = False
 
     def __post_init__(self) -> None:
+        need_finite(self)
         for name in ("epochs", "learning_rate", "max_tokens", "batch_size"):
             self._need(name, getattr(self, name) > 0, "Give a positive number")
         for name in ("freeze_layers", "weight_decay", "max_grad_norm", "lora", "negatives"):
@@ -74,6 +75,14 @@ class Settings:
             "pool_negatives",
             self.pool_negatives is None or self.pool_negatives >= 0,
             "Give 0 or more",
+        )
+        self._need(
+            "plain_per_batch",
+            self.plain_per_batch is None or self.plain_per_batch >= 0,
+            "Give 0 or more",
+        )
+        self._need(
+            "lora_alpha", self.lora_alpha is None or self.lora_alpha > 0, "Give a positive number"
         )
         self._need("steps", self.steps is None or self.steps >= 1, "Give 1 or more steps")
         self._write_courses()

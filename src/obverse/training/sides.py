@@ -146,7 +146,9 @@ def save_model(
     write_json(fresh / FILE_NAME, {"template": template_row(template), "max_tokens": max_tokens})
     old = set(_model_parts(out)) if (out / FILE_NAME).is_file() else set()
     new = {path.name for path in fresh.iterdir()}
-    for name in sorted(new):
+    # What says that it is obverse's comes first, and what makes it a model last: killed in between, the folder is
+    # neither taken for somebody else's model nor for a whole one.
+    for name in sorted(new, key=lambda name: (name != FILE_NAME, name == "modules.json", name)):
         target = out / name
         if target.is_dir():
             shutil.rmtree(target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import logging
 import math
@@ -12,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from obverse.errors import MissingExtra, SettingError
-from obverse.files import to_json
+from obverse.files import to_json, whole_file
 from obverse.log import progress, say
 from obverse.sampling import seed_for
 from obverse.training.allocation import keep_freed_memory
 from obverse.training.averaging import Averages
 from obverse.training.board import Board
-from obverse.training.checkpoints import write_state
+from obverse.training.checkpoints import how_computed, write_state
 from obverse.training.collator import Step
 from obverse.training.gradient import Processes, is_sharded, step_gradient, summed
 from obverse.training.loss import Losses, objective
@@ -51,17 +52,19 @@ class Order:
         return self.total
 
 
+def need_packages(*, tensorboard: bool) -> None:
+    """Raises MissingExtra if a package is not installed that training needs."""
+    for name in ("accelerate", "datasets"):
+        if importlib.util.find_spec(name) is None:
+            raise MissingExtra(name, "train", "training")
+    if tensorboard and importlib.util.find_spec("tensorboard") is None:
+        raise MissingExtra("tensorboard", "tensorboard", "writing TensorBoard files")
+
+
 def make_trainer(
     run: Run, watch: Watch | None = None, *, save_every: int | None, tensorboard: bool
 ) -> Any:
     """Returns the trainer of a run."""
-    try:
-        import accelerate  # noqa: F401
-        import datasets  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra(str(error.name), "train", "training") from None
-    if tensorboard and importlib.util.find_spec("tensorboard") is None:
-        raise MissingExtra("tensorboard", "tensorboard", "writing TensorBoard files")
     if run.forward.device.type == "cpu":
         keep_freed_memory()
     trainer = _trainer_class()(run, _arguments(run, save_every), watch)
@@ -172,6 +175,8 @@ def _trainer_class() -> Any:
                 self.losses.append(logs["loss"])
                 self.guard.rate(self.state.global_step, logs["learning_rate"])
                 self.log_file.add(self.state.global_step, logs, self.seen)
+                # Before the step's checkpoint, so that going on from that finds the look and the best weights done.
+                self._look(self.state.global_step)
 
         def _load_from_checkpoint(self, checkpoint_path: str, model: Any = None) -> None:
             load_weights(self.run.learner, Path(checkpoint_path))
@@ -205,7 +210,7 @@ def _trainer_class() -> Any:
                     "epoch": epoch,
                     "topics_of_epoch": topics,
                     "topics_seen": epoch * plan.epoch_size + topics,
-                    "processes": self.steps.who.count,
+                    **how_computed(),
                 },
             )
 
@@ -216,7 +221,6 @@ def _trainer_class() -> Any:
         def _maybe_log_save_evaluate(self, *args: Any, **kwargs: Any) -> None:
             self.averages.after(self.state.global_step)
             super()._maybe_log_save_evaluate(*args, **kwargs)
-            self._look(self.state.global_step)
 
         def _look(self, step: int) -> None:
             """Only the first process looks; the others wait for it."""
@@ -329,10 +333,14 @@ class LogFile:
         self.first = step
         if self.silent:
             return
-        rows = [orjson.loads(line) for line in self.path.read_bytes().splitlines() if line]
-        kept = [row for row in rows if row["step"] <= step]
+        kept = []
+        for line in self.path.read_bytes().splitlines():
+            # Suppressed: a line that was not written to its end, the last one.
+            with contextlib.suppress(orjson.JSONDecodeError):
+                kept += [row for row in [orjson.loads(line)] if row["step"] <= step]
         losses[:] = [row["loss"] for row in kept if "loss" in row]
-        self.path.write_bytes(b"".join(to_json(row) + b"\n" for row in kept))
+        with whole_file(self.path) as stream:
+            stream.write(b"".join(to_json(row) + b"\n" for row in kept))
 
     def add(self, step: int, logs: dict[str, float], seen: dict[str, Any]) -> None:
         """Writes a step's line, and says every tenth of the run how it stands."""

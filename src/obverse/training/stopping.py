@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from obverse.training.loss import Losses
     from obverse.training.run import Run
+    from obverse.training.tokens import Forward
 
 _PATIENCE = 5
 _COLLAPSED = 0.99999
@@ -104,3 +105,11 @@ def _collapsed(similarities: Tensor | None) -> bool:
     if similarities is None or similarities.numel() < 4:
         return False
     return bool(similarities.detach().min() > _COLLAPSED)
+
+
+def refuse_broken(forward: Forward) -> None:
+    """Raises SettingError if an encoder gives vectors that are no numbers: its last step may have broken it."""
+    if not bool(forward.frozen(["mountain bike"]).isfinite().all()):
+        raise SettingError(
+            "the last step left weights whose vectors are no numbers", fix="Lower --learning-rate"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -69,11 +70,14 @@ class TopicSet:
     def digest(self) -> str:
         """A hash of everything that training reads of the topics."""
         found = hashlib.sha256()
-        for topic, rows in zip(self.topics, self.rows, strict=True):
+        for topic, rows, own in zip(self.topics, self.rows, self.own, strict=True):
             found.update(topic.topic_id.encode("utf-8", "surrogatepass"))
+            found.update(repr(sorted(own)).encode())
             for row in rows:
                 found.update(row.text.encode("utf-8", "surrogatepass") + b"\0")
-                found.update(repr(sorted(row.labels.items())).encode())
+                found.update(row.source.encode("utf-8", "surrogatepass") + b"\0")
+                # In their order, in which they are picked and encoded.
+                found.update(repr([*row.labels.items()]).encode())
                 found.update(repr(sorted(row.teacher.items())).encode())
         for uid in sorted(self.docs):
             found.update(self.docs[uid].encode("utf-8", "surrogatepass"))
@@ -186,4 +190,18 @@ def _teacher(view: View, uids: Mapping[str, int], topic_id: str) -> dict[int, fl
             where=f"topic {topic_id}",
             fix='Write {"teacher": {"d1": 0.9, ...}}',
         )
-    return {uids[doc_id]: float(score) for doc_id, score in scores.items() if doc_id in uids}
+    found = {}
+    for doc_id, score in scores.items():
+        if (
+            isinstance(score, bool)
+            or not isinstance(score, int | float)
+            or not math.isfinite(score)
+        ):
+            raise InputError(
+                f"checks.teacher scores {doc_id!r} with {score!r}",
+                where=f"topic {topic_id}",
+                fix="Give a number, or leave the document out",
+            )
+        if doc_id in uids:
+            found[uids[doc_id]] = float(score)
+    return found

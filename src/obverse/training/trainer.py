@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from obverse.cards.model_card import base_name, model_card
-from obverse.errors import SettingError
+from obverse.errors import InputError, SettingError
 from obverse.files import read_json, write_json
 from obverse.inputs import FILE_NAME, Template
 from obverse.ledger import ledger
@@ -22,13 +23,23 @@ from obverse.records import Topic
 from obverse.training.checkpoints import (
     differences,
     last_whole,
+    other_machine,
     refuse_other_run,
     remove_after,
 )
-from obverse.training.processes import connect, one_voice, own_device, processes, wait
+from obverse.training.processes import (
+    connect,
+    need_threads,
+    one_voice,
+    own_device,
+    processes,
+    wait,
+)
 from obverse.training.run import Run, prepare, token_counter
 from obverse.training.settings import PoolEncoding, Precision, Schedule, settings_from
 from obverse.training.sides import asymmetric, merged, save_model, side
+from obverse.training.steps import need_packages
+from obverse.training.stopping import refuse_broken
 from obverse.training.topic_set import trainable
 from obverse.training.watching import Watch, best_folder, watch_for
 
@@ -194,13 +205,16 @@ def train(
     for name, value in (("save every", save_every), ("watch every", watch_every)):
         if value is not None and value < 1:
             raise SettingError(f"{name} is {value}", fix="Give 1 or more steps")
+    if not math.isfinite(guard_loss):
+        raise SettingError(f"guard loss is {guard_loss}", fix="Give a number, such as 0.01")
+    need_threads(threads)
+    need_packages(tensorboard=tensorboard)
     began = time.monotonic()
-    home = _own_folder(Path(out))
+    home = _own_folder(Path(out), base)
     with one_voice():
         # Faults of the input are said before the seconds that torch takes to load.
         topics = list(trainable(topics))
-        held_out = None if held_out is None else list(trainable(held_out))
-        locate(base)
+        held_out = None if held_out is None else _held_out(held_out)
         run = prepare(
             topics,
             settings,
@@ -212,28 +226,45 @@ def train(
             vectors=vectors,
         )
         say_what_comes_in(run)
-        if not restart and (done := _finished(run)) is not None:
-            return done
         watch = None
         if held_out is not None:
             watch = watch_for(run, held_out, every=watch_every, guard_loss=guard_loss)
+        run.identity["held_out"] = None if watch is None else watch.identity
+        if not restart and (done := _finished(run)) is not None:
+            return done
         start = _start(run, restart=restart)
         return _train(run, began, watch, start, save_every=save_every, tensorboard=tensorboard)
 
 
-def _own_folder(out: Path) -> Path:
+def _own_folder(out: Path, base: str) -> Path:
     """Returns the folder if a model may be written there.
 
     Raises:
-        SettingError: If it is a file, or holds a model that obverse did not train.
+        SettingError: If it or a folder above it is a file, if it is the base, or holds a model that obverse did not
+            train.
+        ModelError: If there is no such base.
     """
-    if out.is_file():
-        raise SettingError("is a file", where=str(out), fix="Give a folder with --out")
+    file = next((path for path in (out, *out.parents) if path.exists()), out)
+    if not file.is_dir() and file.exists():
+        raise SettingError("is a file", where=str(file), fix="Give a folder with --out")
     if (out / "modules.json").is_file() and not (out / FILE_NAME).is_file():
         raise SettingError(
             "holds a model that was not trained here", where=str(out), fix="Give another --out"
         )
+    if Path(locate(base)).resolve() == out.resolve():
+        raise SettingError(
+            "is the base itself, without which a stopped run could not go on",
+            where=str(out),
+            fix="Give another --out",
+        )
     return out
+
+
+def _held_out(topics: Iterable[Topic]) -> list[Topic]:
+    try:
+        return list(trainable(topics))
+    except InputError as error:
+        raise error.at("held-out topics") from None
 
 
 def say_what_comes_in(run: Run) -> None:
@@ -292,7 +323,7 @@ def _finished(run: Run) -> Trained | None:
         return None
     made = read_json(run.out / MADE)
     if found := differences(made.get("run") or {}, run.identity):
-        say(f"train: {run.out} holds another finished run and is trained anew: {'; '.join(found)}")
+        say(f"train: {run.out} holds another finished run: {'; '.join(found)}")
         return None
     say(f"train: {run.out} holds this very run, finished; --restart trains it again")
     return Trained(run.out, made["steps"], made["loss"], 0.0)
@@ -318,6 +349,10 @@ def _start(run: Run, *, restart: bool) -> Path | None:
     if start is not None:
         refuse_other_run(start, run.identity)
         say(f"train: going on from {start}")
+        if changed := other_machine(start):
+            say(
+                f"train: {changed}: same topics in the same order, but weights that differ by rounding"
+            )
     wait()
     if first:
         remove_after(run.home, start)
@@ -356,9 +391,12 @@ def _finish(run: Run, trainer: Any, done: Trained, *, keep: bool) -> None:
 
     if run.settings.average or run.settings.average_last:
         trainer.averages.apply()
+        if trainer.watch is not None:
+            say("train: the averaged weights are kept, not those of the best step")
     elif trainer.watch is not None and (best := trainer.watch.best()) not in (None, done.steps):
         say(f"train: the weights after step {best} are kept: the best on the held-out topics")
         load_weights(run.learner, best_folder(run))
+    refuse_broken(run.forward)
     model = run.learner
     if run.settings.lora:
         model = merged(model, side(load_model(run.base, device=str(model.device)), "query"))
@@ -376,6 +414,8 @@ def _finish(run: Run, trainer: Any, done: Trained, *, keep: bool) -> None:
         "versions": versions(),
     }
     card = model_card(run.out.resolve().name, made, run.template, run.settings.max_tokens)
+    # From here on the folder holds the earlier run no longer; killed, this one is trained to its end again.
+    (run.out / MADE).unlink(missing_ok=True)
     save_model(model, run.out, run.template, run.settings.max_tokens, card)
     shutil.copyfile(run.home / LOG, run.out / LOG)
     write_json(run.out / MADE, made)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,8 @@ class Watch:
     """Held-out topics, searched over the pool of their documents.
 
     The best step is the one with the highest p-MRR among those whose plain nDCG@10 is at most ``guard_loss`` below
-    the base's; where none holds the guard, the one that loses least of it.
+    the base's, and of equal ones the one with the higher plain nDCG@10; where none holds the guard, the one that loses
+    least of it.
 
     Attributes:
         run: The run.
@@ -46,6 +47,11 @@ class Watch:
     guard_loss: float
     looks: dict[int, dict[str, float]] = field(default_factory=dict)
     _docs: Any = None
+
+    @property
+    def identity(self) -> str:
+        """What decides which step is the best."""
+        return f"{self.topics.digest}, every {self.every} steps, guard {self.guard_loss:g}"
 
     def due(self, step: int) -> bool:
         """Whether to look after a step."""
@@ -91,8 +97,8 @@ class Watch:
         floor = self.looks.get(0, {}).get("plain_ndcg@10", 0.0) - self.guard_loss
         holds = [s for s, look in trained.items() if look.get("plain_ndcg@10", floor) >= floor]
         if holds:
-            return max(holds, key=lambda s: (trained[s].get("p_mrr", 0.0), -s))
-        return max(trained, key=lambda s: (trained[s].get("plain_ndcg@10", 0.0), -s))
+            return max(holds, key=lambda s: (*_scores(trained[s], "p_mrr", "plain_ndcg@10"), -s))
+        return max(trained, key=lambda s: (*_scores(trained[s], "plain_ndcg@10"), -s))
 
     def go_back(self, step: int) -> None:
         """Forgets the looks after a step, from which training goes on."""
@@ -133,6 +139,10 @@ class Watch:
             )
             for topic, rows in zip(topics.topics, topics.rows, strict=True)
         ]
+
+
+def _scores(look: Mapping[str, float], *keys: str) -> tuple[float, ...]:
+    return tuple(look.get(key, 0.0) for key in keys)
 
 
 def watch_for(
