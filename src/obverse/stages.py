@@ -93,16 +93,22 @@ def run_stage(
     source: str | os.PathLike[str] | Iterable[Topic],
     out: str | os.PathLike[str],
     *,
+    others: Iterable[str | os.PathLike[str]] = (),
     parameters: Mapping[str, Any] | None = None,
 ) -> Ran:
-    """Runs a stage from a topics file, or from topics, to a file, and writes the files beside it."""
-    refuse_own_input(out, source)
+    """Runs a stage from a topics file, or from topics, to a file, and writes the files beside it.
+
+    Args:
+        others: What else the stage reads: never written over, and noted with its digest.
+    """
+    others = list(others)
+    refuse_own_input(out, source, *others)
     drops, came, left = Drops(), Counts(), Counts()
     if isinstance(source, str | os.PathLike):
         topics: Iterable[Topic] = read_topics(source)
-        inputs = [source]
+        inputs = [source, *others]
     else:
-        topics, inputs = source, []
+        topics, inputs = source, others
     write_topics(out, left.watch(stage(came.watch(progress(topics, name)), drops)))
     finish_stage(name, out, came, left, drops, inputs=inputs, parameters=parameters)
     return Ran(came, left, drops)

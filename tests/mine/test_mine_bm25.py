@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from obverse.errors import SettingError
+from obverse.cli import main
+from obverse.errors import InputError, SettingError
+from obverse.files import read_json, to_json, write_topics
 from obverse.mine import mine
 from obverse.mine.bm25 import BM25Index
 from obverse.mine.kept import Kept
@@ -141,6 +144,8 @@ def test_a_random_pick_depends_on_the_topic_alone() -> None:
         ("ＵＳＢ kettles", ["usb", "kettl"]),
         ("हिन्दी में", ["हिन्दी", "में"]),
         ("cafe\u0301 café", ["café", "café"]),
+        ("고양이를", ["고", "양", "이", "를", "고양", "양이", "이를"]),
+        ("🚲 and ☂", ["🚲", "and", "☂"]),
     ],
 )
 def test_no_word_is_lost(text: str, words: list[str]) -> None:
@@ -150,6 +155,11 @@ def test_no_word_is_lost(text: str, words: list[str]) -> None:
 @pytest.mark.parametrize("query", ["foo AND", '"open quote', "a:b (", '19" monitor*', "\\", "c++"])
 def test_user_text_never_breaks_a_query(query: str) -> None:
     BM25Index([Doc("1", "foo a b c++ 19 monitor")]).search(query, 3)
+
+
+def test_a_korean_word_is_found_whatever_particle_hangs_on_to_it() -> None:
+    docs = [Doc("dog", "강아지가 뛰어요"), Doc("cat", "고양이를 좋아합니다")]
+    assert [number for number, _ in BM25Index(docs).search("고양이", 1)] == [1]
 
 
 def test_languages_without_spaces_find_their_documents() -> None:
@@ -177,6 +187,49 @@ def test_an_index_is_kept_by_content(tmp_path: Path) -> None:
     assert not kept.found
 
 
+def test_a_cache_that_cannot_be_used_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingError, match="cannot be a cache"):
+        BM25Index(CORPUS, kept=Kept(tmp_path / "file"))
+    BM25Index(CORPUS, kept=Kept(tmp_path))
+    for path in tmp_path.glob("bm25-weights-*"):
+        path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(InputError, match=r"damaged.*Remove it"):
+        BM25Index(CORPUS, kept=Kept(tmp_path))
+
+
+def test_a_topic_never_gets_an_id_twice_nor_its_unlabelled_documents(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    docs = (CORPUS[0], Doc("a", "An older text."), Doc("other", "Blue kettle, small."))
+    (made,) = mine([Topic("t", "red kettle", docs, (View("", {"p": P}),))], CORPUS)
+    assert negatives(made) == [] and made.docs == docs
+    assert "1 among the topic's own documents, without a label" in capsys.readouterr().err
+    assert made.views[0].origin["mined"] == 0
+
+
+def test_a_title_that_is_missing_on_one_side_does_not_hide_a_text() -> None:
+    titled = Doc("p", "A long spout.", "Kettle")
+    bare, other = Doc("1", "a long SPOUT."), Doc("2", "A long spout.", "Teapot")
+    (made,) = mine([topic("spout", titled)], [bare, other])
+    assert negatives(made) == ["2"]
+    (made,) = mine([topic("spout", bare)], [titled, Doc("3", "A short spout.")])
+    assert negatives(made) == ["3"]
+
+
+def test_the_cut_is_below_the_positives_of_all_views_that_get_the_negatives() -> None:
+    strong, weak = Doc("s", "kettle kettle"), Doc("w", "one kettle among many other long words")
+    asked = Topic("t", "kettle", (strong, weak), (View("a", {"s": P}), View("b", {"w": P})))
+    docs = [Doc("near", "kettle"), Doc("far", weak.text + " and many more of them")]
+    (made,) = mine([asked], docs, below_positive=0.99)
+    assert negatives(made) == ["far"] == made.views[1].ids(N)
+
+
+def test_a_window_too_small_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    list(mine([topic("red kettle", CORPUS[0])], CORPUS, take=3, last_rank=2))
+    assert "the rank window has room for 2" in capsys.readouterr().err
+
+
 def test_corpora_without_words() -> None:
     (made,) = mine([topic("kettle", CORPUS[0])], [Doc("1", "?!"), Doc("2", "")])
     assert negatives(made) == []
@@ -189,8 +242,32 @@ def test_settings_are_checked() -> None:
         {"first_rank": 5, "last_rank": 2},
         {"pick": "any"},
         {"language": "x"},
+        {"by": "bm25+bm25"},
+        {"k1": float("nan")},
+        {"memory_mb": 0},
+        {"min_score": float("nan")},
+        {"below_positive": float("nan")},
     ):
         with pytest.raises(SettingError):
             list(mine([topic("kettle", CORPUS[0])], CORPUS, **wrong))  # type: ignore[arg-type]
     with pytest.raises(SettingError):
         list(mine([], []))
+
+
+def test_the_corpus_is_never_written_over_and_its_digest_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    corpus = "\n".join(to_json({"_id": d.doc_id, "text": d.text}).decode() for d in CORPUS)
+    Path("corpus.jsonl").write_text(corpus)
+    write_topics("topics.jsonl", [topic("red kettle", CORPUS[0])])
+    monkeypatch.setattr(sys, "argv", ["obverse", "mine", "topics.jsonl", "--corpus", "."])
+    sys.argv += ["--out", "./corpus.jsonl"]
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2 and Path("corpus.jsonl").read_text() == corpus
+    assert "written over its own input" in capsys.readouterr().err
+    sys.argv[-1] = "mined.jsonl"
+    with pytest.raises(SystemExit):
+        main()
+    assert "corpus.jsonl" in read_json("mined.jsonl.made.json")["inputs"]

@@ -16,6 +16,7 @@ from obverse.mine import mine  # noqa: E402
 from obverse.mine.dense import DenseIndex  # noqa: E402
 from obverse.mine.kept import Kept  # noqa: E402
 from obverse.records import Doc, Label, Topic, View  # noqa: E402
+from obverse.stages import Drops  # noqa: E402
 
 
 class ToyModel:
@@ -101,3 +102,46 @@ def test_union_takes_from_both_in_turn_and_the_cut_is_the_encoders() -> None:
     assert made.views[0].negatives == ["near"]
     (made,) = mine([asked], docs, "dense", take=3, encoder=encoder, below_positive=0.95)
     assert made.views[0].negatives == ["mid", "lexical"]
+
+
+def test_the_models_digest_is_of_all_weights_and_of_the_pooling() -> None:
+    from obverse.mine.dense import model_digest
+
+    class Pooling(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self, mode: str, last: float) -> None:
+            super().__init__()
+            self.mode = mode
+            self.register_buffer("weight", torch.zeros(5_000))
+            self.weight[-1] = last
+
+        def get_config_dict(self) -> dict[str, str]:
+            return {"pooling_mode": self.mode}
+
+    def digest(mode: str, last: float) -> str:
+        encoder: Any = ToyEncoder()
+        encoder.model = torch.nn.Sequential(Pooling(mode, last))
+        return model_digest(encoder)
+
+    assert digest("cls", 1.0) == digest("cls", 1.0)
+    assert len({digest("cls", 1.0), digest("mean", 1.0), digest("cls", 2.0)}) == 3
+
+
+def test_a_document_that_both_rankings_find_is_noted_once() -> None:
+    docs = [Doc("p", "aab word"), Doc("twin", "AAB word"), Doc("d", "ab")]
+    asked = Topic("t", "word aab", (docs[0],), (View("", {"p": Label.POSITIVE}),))
+    drops = Drops()
+    encoder: Any = ToyEncoder()
+    list(mine([asked], docs, "bm25+dense", encoder=encoder, drops=drops))
+    assert [row["candidate"] for row in drops.rows] == ["twin"]
+
+
+def test_the_cut_holds_where_scores_are_negative() -> None:
+    class Turned(ToyEncoder):
+        def queries(self, pairs: Sequence[tuple[str, str]]) -> Any:
+            return -super().queries(pairs)
+
+    docs = [Doc("p", "aaaa"), Doc("above", "aaa"), Doc("below", "aaaaaa")]
+    asked = Topic("t", "a", (docs[0],), (View("", {"p": Label.POSITIVE}),))
+    encoder: Any = Turned()
+    (made,) = mine([asked], docs, "dense", encoder=encoder, below_positive=0.95)
+    assert made.views[0].negatives == ["below"]

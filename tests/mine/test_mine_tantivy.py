@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from obverse.errors import MissingExtra
+from obverse.errors import InputError, MissingExtra
 from obverse.mine import mine
 from obverse.mine.bm25 import BM25Index
 from obverse.mine.kept import Kept
@@ -107,6 +107,14 @@ def test_a_stopped_run_leaves_no_half_written_index(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         TantivyIndex(DOCS, Stopping(), kept=Kept(tmp_path))
     assert not list(tmp_path.iterdir())
+
+
+@needs_tantivy
+def test_a_damaged_index_is_said(tmp_path: Path) -> None:
+    TantivyIndex(DOCS, kept=Kept(tmp_path))
+    next(tmp_path.glob("*/meta.json")).unlink()
+    with pytest.raises(InputError, match=r"damaged.*Remove it"):
+        TantivyIndex(DOCS, kept=Kept(tmp_path))
 
 
 @needs_tantivy

@@ -129,6 +129,9 @@ def mine_command(
     seed: Annotated[int, typer.Option(help="For --pick random.")] = 0,
 ) -> None:
     """Add hard negatives from a corpus."""
+    from pathlib import Path
+
+    from obverse.files import in_folder
     from obverse.mine import mine
     from obverse.read.corpus import read_documents
     from obverse.stages import run_stage
@@ -158,6 +161,9 @@ def mine_command(
         lambda came, drops: mine(came, docs, drops=drops, **settings),  # type: ignore[arg-type]
         topics,
         out,
+        others=[in_folder(corpus, "corpus.jsonl") if Path(corpus).is_dir() else corpus]
+        if corpus
+        else [],
         parameters={"corpus": corpus or topics, **settings},
     )
 
@@ -174,6 +180,12 @@ def check_command(
     ] = None,
     map: _Map = "",
     split: Annotated[str | None, typer.Option(help="BEIR: which qrels file. [train]")] = None,
+    quoting: Annotated[
+        str | None, typer.Option(help="CSV and TSV: csv, none or guess. [guess]")
+    ] = None,
+    corpus: Annotated[
+        str | None, typer.Option(help="Tevatron: the documents that rows name by id.")
+    ] = None,
     min_candidates: Annotated[
         int, typer.Option(help="Report topics with fewer documents than this.")
     ] = 2,
@@ -209,7 +221,7 @@ def check_command(
     if fix is not None:
         refuse_unmendable(source, fix)
     columns = column_map(map)
-    given = {"split": split, "workers": workers}
+    given = {"split": split, "quoting": quoting, "corpus": corpus, "workers": workers}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     findings = check(
         source,
@@ -227,7 +239,7 @@ def check_command(
     else:
         print("\n".join(report(findings)))
     if fix is not None:
-        mend(source, fix, format=format, columns=columns)
+        mend(source, fix, format=format, columns=columns, quoting=quoting or "guess")
     found, order = worst(findings), list(Severity)
     if found is not None and order.index(found) <= order.index(Severity(fail_on)):
         raise typer.Exit(2)

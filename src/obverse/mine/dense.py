@@ -46,9 +46,8 @@ class DenseIndex:
             require_faiss()  # said before the documents are encoded
         self._docs, self._encoder, self._memory_mb = docs, encoder, memory_mb
         self._places = tie_places([doc.doc_id for doc in docs])
-        self._vectors = (kept or Kept(None)).array(
-            "vectors", self._key, lambda path: self._encode(path)
-        )
+        key = "" if kept is None else self._key
+        self._vectors = (kept or Kept(None)).array("vectors", key, self._encode)
         self._flat = FaissFlat(self._vectors, self._places, memory_mb) if faiss else None
 
     @property
@@ -93,11 +92,16 @@ class DenseIndex:
 
 
 def model_digest(encoder: Encoder) -> str:
-    """Returns a hash of the encoder's weights: names, shapes and the first values of every tensor."""
+    """Returns a hash of the encoder: every tensor, and the settings of its modules (pooling and the like)."""
     if isinstance(encoder.model, OnnxModel):
         return encoder.model.digest
-    state = hashlib.sha256()
+    state = hashlib.blake2b(digest_size=32)
     for name, tensor in sorted(encoder.model.state_dict().items()):
-        state.update(f"{name}{tuple(tensor.shape)}".encode())
-        state.update(tensor.flatten()[:1024].float().cpu().numpy().tobytes())
+        state.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
+        state.update(tensor.float().cpu().contiguous().numpy().tobytes())
+    for module in getattr(encoder.model, "modules", tuple)():
+        if hasattr(module, "get_config_dict"):
+            settings = dict(module.get_config_dict())
+            settings.pop("max_seq_length", None)  # the encoder's own limit counts
+            state.update(f"{type(module).__name__}{sorted(settings.items())!r}".encode())
     return state.hexdigest()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from obverse.errors import InputError, SettingError
 from obverse.records import Doc
 
 
@@ -42,17 +44,30 @@ class Kept:
         if path.is_file():
             self.found.append(path)
         else:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle, part = tempfile.mkstemp(dir=self.folder, suffix=".part")
-            os.close(handle)
+            with self._writable():
+                self.folder.mkdir(parents=True, exist_ok=True)
+                handle, part = tempfile.mkstemp(dir=self.folder, suffix=".part")
+                os.close(handle)
             try:
                 make(Path(part))
                 os.replace(part, path)
             except BaseException:
                 Path(part).unlink(missing_ok=True)
                 raise
-        array: NDArray[Any] = np.load(path, mmap_mode="r")
+        with whole(path):
+            array: NDArray[Any] = np.load(path, mmap_mode="r")
         return array
+
+    @contextlib.contextmanager
+    def _writable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise SettingError(
+                f"cannot be a cache: {error.strerror}",
+                where=str(self.folder),
+                fix="Give another folder with --cache",
+            ) from None
 
     def folder_of(self, name: str, key: str, make: Callable[[Path], None]) -> Path:
         """Returns the folder under a key; makes it where it is not there yet.
@@ -64,8 +79,9 @@ class Kept:
         if path.is_dir():
             self.found.append(path)
             return path
-        self.folder.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(dir=self.folder, suffix=".part"))
+        with self._writable():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            part = Path(tempfile.mkdtemp(dir=self.folder, suffix=".part"))
         try:
             make(part)
             part.rename(path)
@@ -75,6 +91,21 @@ class Kept:
         finally:
             shutil.rmtree(part, ignore_errors=True)
         return path
+
+
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[None]:
+    """Says in one line that what is kept cannot be used.
+
+    Raises:
+        InputError: Where opening it fails.
+    """
+    try:
+        yield
+    except (OSError, ValueError, EOFError):
+        raise InputError(
+            "is damaged or cannot be read", where=str(path), fix="Remove it: it will be made again"
+        ) from None
 
 
 def docs_digest(docs: Sequence[Doc]) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from obverse.errors import MissingExtra
 from obverse.mine.bm25 import Formula, Hits
-from obverse.mine.kept import Kept, docs_digest
+from obverse.mine.kept import Kept, docs_digest, whole
 from obverse.mine.ranking import best
 from obverse.mine.tokens import Tokeniser
 from obverse.records import Doc
@@ -58,9 +58,10 @@ class TantivyIndex:
         settings = f"tantivy-1/{self._tantivy.__version__}/{self._words.name}/{docs_digest(docs)}"
         key = hashlib.sha256(settings.encode()).hexdigest()
         folder = self._kept.folder_of("tantivy", key, self._build)
-        index = self._tantivy.Index.open(str(folder))
-        self._schema, self._searcher = index.schema, index.searcher()
-        total = int((folder / _TOTAL).read_text())
+        with whole(folder):
+            index = self._tantivy.Index.open(str(folder))
+            self._schema, self._searcher = index.schema, index.searcher()
+            total = int((folder / _TOTAL).read_text())
         self._formula = Formula(len(docs), total / max(len(docs), 1), k1, b)
 
     def _build(self, folder: Path) -> None:

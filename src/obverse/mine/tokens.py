@@ -1,8 +1,8 @@
 """Words for BM25: nothing that people search for is lost, in any script.
 
 One-letter words stay; ``C++``, ``C#`` and ``F#`` are words of their own; marks that belong to letters (accents,
-Indic vowel signs) stay with them; scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) give
-single characters and pairs.
+Indic vowel signs) stay with them; scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese), and Korean,
+whose particles hang on to the words, give single characters and pairs; an emoji is a word.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from obverse.errors import MissingExtra, SettingError
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+    "\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7a3\U00020000-\U000323af"
 )
+_EMOJI = "\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001faff"
 
 
 @lru_cache(maxsize=1)
@@ -29,7 +30,7 @@ def _word() -> re.Pattern[str]:
         if unicodedata.category(chr(point)) in ("Mn", "Mc")
     )
     letter = rf"[\w{marks}]"
-    return re.compile(rf"[^\W\d_](?:\+\+|#)(?!\w)|{letter}+(?:\+\+|#(?!\w))?")
+    return re.compile(rf"[^\W\d_](?:\+\+|#)(?!\w)|{letter}+(?:\+\+|#(?!\w))?|[{_EMOJI}]")
 
 
 _RUN = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
@@ -57,7 +58,7 @@ class Tokeniser:
     def __init__(self, language: str = "english", stopwords: str = "off") -> None:
         if stopwords not in ("off", "english"):
             raise SettingError(f"no stop words {stopwords!r}", fix="Use off or english")
-        self.name = f"words-1/{language}/{stopwords}"
+        self.name = f"words-2/{language}/{stopwords}"
         self._left_out = ENGLISH_STOPWORDS if stopwords == "english" else frozenset()
         self._stem = lru_cache(maxsize=500_000)(_stemmer(language))
 

@@ -7,6 +7,7 @@ candidate must score below 95 % of the positive. A share of a negative score wou
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from obverse.errors import SettingError
@@ -36,11 +37,13 @@ class Window:
                 f"the rank window {self.first_rank} to {self.last_rank} is empty",
                 fix="Give 1 <= --first-rank <= --last-rank",
             )
-        if self.below_positive is not None and self.below_positive <= 0:
+        low, high = self.min_score, self.max_score
+        if any(score is not None and math.isnan(score) for score in (low, high)):
+            raise SettingError("a score window of NaN is none", fix="Give numbers")
+        if self.below_positive is not None and not 0 < self.below_positive < math.inf:
             raise SettingError(
                 f"--below-positive {self.below_positive:g} is no share", fix="Give 0.95 or so"
             )
-        low, high = self.min_score, self.max_score
         if low is not None and high is not None and low > high:
             raise SettingError(f"the score window {low:g} to {high:g} is empty", fix="Swap them")
 
