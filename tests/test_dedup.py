@@ -54,3 +54,21 @@ def test_near_negatives_go_when_asked() -> None:
     assert made.views[0].labels == {"a": P, "c": N}
     with pytest.raises(SettingError):
         list(dedup([topic], near=2))
+
+
+def test_near_texts_are_found_without_spaces_and_whatever_the_punctuation() -> None:
+    text = "北京的天气很好今天我们去公园"
+    docs = (Doc("a", text), Doc("b", text + "。"), Doc("c", "上海的菜很贵"), Doc("d", f"{text}吧!"))
+    topic = Topic("1", "q", docs, (View("", {"a": P, "b": N, "c": N, "d": N}),))
+    (made,) = dedup([topic], near=0.9)
+    assert made.views[0].labels == {"a": P, "c": N}
+
+
+def test_a_text_that_differs_in_case_alone_gets_no_second_id() -> None:
+    first = Topic("1", "q", (Doc("a", "Red"),), (View("", {"a": P}),))
+    drops = Drops()
+    (made,) = dedup(
+        [first, Topic("2", "Q", (Doc("a", "RED"),), (View("", {"a": P}),))], drops=drops
+    )
+    assert [doc.doc_id for doc in made.docs] == ["a"]
+    assert list(drops.by_reason) == ["merged into a topic of the same query"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from obverse.check import check
+from obverse.cli import main
 from obverse.errors import InputError, SettingError
 from obverse.files import write_topics
 from obverse.read import Findings, read
@@ -88,7 +90,7 @@ def test_the_click_reader_stores_the_time(jsonl: Callable[..., Path]) -> None:
 
 
 def test_settings() -> None:
-    assert shares_from("train=0.9, test=0.1") == {"train": 0.9, "test": 0.1}
+    assert shares_from("train = 0.9, test=0.1") == {"train": 0.9, "test": 0.1}
     with pytest.raises(SettingError):
         shares_from("train")
     for wrong in ({"train": 0.5}, {}, {"train": 1.5, "test": -0.5}):
@@ -109,4 +111,41 @@ def test_parts_have_names_of_their_own(parts: str, said: str) -> None:
 
 def test_an_empty_part_is_said() -> None:
     made = split(TOPICS[:1], SHARES)
-    assert "no topic is left for test: 1 are too few" in made.notes
+    assert made.notes == [
+        "split by topic: train 1, test 0",
+        "no topic is left for test: 1 topics, groups that stay together: 1",
+    ]
+    chain = [topic(f"c{n}", f"chain {n}", f"link {n}", f"link {n + 1}") for n in range(6)]
+    made = split(chain, SHARES, by="documents")
+    assert "no topic is left for test: 6 topics, groups that stay together: 1" in made.notes
+    made = split([topic(f"t{n}", f"q {n}", "A", time=5.0) for n in range(9)], SHARES, by="time")
+    assert "no topic is left for test: 9 topics, times: 1" in made.notes
+
+
+def command(*words: str) -> int:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as stopped:
+        patch.setattr(sys, "argv", ["obverse", *words])
+        main()
+    return int(stopped.value.code or 0)
+
+
+def test_a_split_never_writes_over_its_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "train.jsonl"
+    write_topics(source, TOPICS)
+    before = source.read_bytes()
+    assert command("split", str(source), "--out", str(tmp_path)) == 2
+    assert source.read_bytes() == before and not (tmp_path / "dev.jsonl").exists()
+    assert "written over its own input" in capsys.readouterr().err
+
+
+def test_parts_of_an_earlier_split_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_topics(tmp_path / "all.jsonl", TOPICS)
+    words = ("split", str(tmp_path / "all.jsonl"), "--out", str(tmp_path / "parts"))
+    assert command(*words) == 0 and "earlier" not in capsys.readouterr().err
+    assert command(*words) == 0 and "earlier" not in capsys.readouterr().err
+    assert command(*words, "--parts", "train=0.5,test=0.5") == 0
+    assert "still holds dev.jsonl of an earlier split" in capsys.readouterr().err

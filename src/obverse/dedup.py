@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from obverse.errors import SettingError
 from obverse.identity import normalised, text_uid
+from obverse.mine.tokens import Tokeniser
 from obverse.records import Doc, Label, Topic, View
 from obverse.stages import Drops
 
@@ -58,7 +59,7 @@ def merged_topics(first: Topic, second: Topic) -> Topic:
     names: dict[str, str] = {}
     for doc in second.docs:
         name, turn = doc.doc_id, 2
-        while name in docs and _text(docs[name]) != _text(doc):
+        while name in docs and text_uid(_text(docs[name])) != text_uid(_text(doc)):
             name, turn = f"{doc.doc_id}#{turn}", turn + 1
         names[doc.doc_id] = name
         docs.setdefault(name, replace(doc, doc_id=name))
@@ -110,8 +111,12 @@ def one_document_per_text(topic: Topic, drops: Drops) -> Topic:
 
 
 def without_near_negatives(topic: Topic, near: float, drops: Drops) -> Topic:
-    """Returns the topic without negatives that share a part of their words with a positive of their view."""
-    words = {doc.doc_id: frozenset(normalised(_text(doc)).split()) for doc in topic.docs}
+    """Returns the topic without negatives that share a part of their words with a positive of their view.
+
+    Words are those of BM25, not stemmed: punctuation does not count, and scripts without spaces have some.
+    """
+    words_of = Tokeniser("none")
+    words = {doc.doc_id: frozenset(words_of(_text(doc))) for doc in topic.docs}
 
     def cleaned(view: View) -> View:
         labels = dict(view.labels)

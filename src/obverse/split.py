@@ -5,10 +5,13 @@ Whatever the rule, topics with the same query (:mod:`obverse.identity`) stay tog
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from obverse.errors import InputError, SettingError
+from obverse.files import read_json
 from obverse.identity import text_uid
 from obverse.records import Label, Topic
 from obverse.sampling import seed_for
@@ -69,7 +72,8 @@ def split(
     for number, topic in enumerate(topics):
         parts[place[number]].append(topic)
     made = Split(parts, _shared(parts), max(map(len, groups), default=0))
-    _add_notes(made, shares, len(topics), by)
+    times = {topic_time(topic) for topic in topics}
+    _add_notes(made, shares, len(topics), by, len(times if by == "time" else groups))
     return made
 
 
@@ -189,21 +193,38 @@ def _shared(parts: Mapping[str, Sequence[Topic]]) -> int:
     return sum(len(names) > 1 for names in where.values())
 
 
-def _add_notes(made: Split, shares: Mapping[str, float], count: int, by: str) -> None:
+def _add_notes(made: Split, shares: Mapping[str, float], count: int, by: str, apart: int) -> None:
+    """``apart``: how many pieces of the topics could have gone to different parts."""
     sizes = ", ".join(f"{name} {len(topics):,}" for name, topics in made.parts.items())
     made.notes.append(f"split by {by}: {sizes}")
     empty = [name for name, topics in made.parts.items() if not topics]
     if empty:
-        made.notes.append(f"no topic is left for {', '.join(empty)}: {count:,} are too few")
+        pieces = "times" if by == "time" else "groups that stay together"
+        made.notes.append(
+            f"no topic is left for {', '.join(empty)}: {count:,} topics, {pieces}: {apart:,}"
+        )
     if made.shared_documents:
         made.notes.append(
             f"{made.shared_documents:,} positive documents stand in more than one part; "
             "--by documents keeps them apart"
         )
-    if made.largest_group > 1.1 * max(shares.values()) * count:
+    if made.largest_group > 1 and made.largest_group > 1.1 * max(shares.values()) * count:
         made.notes.append(
             f"{made.largest_group:,} of {count:,} topics hang together and had to stay in one part"
         )
+
+
+def earlier_parts(folder: str | os.PathLike[str], names: Iterable[str]) -> list[str]:
+    """Returns the files of a folder that a split wrote under other names than these."""
+    found = []
+    for made in sorted(Path(folder).glob("*.made.json")):
+        part = made.with_name(made.name.removesuffix(".made.json"))
+        if part.stem in set(names) or not part.is_file():
+            continue
+        row = read_json(made)
+        if isinstance(row, dict) and row.get("command") == "split":
+            found.append(part.name)
+    return found
 
 
 def shares_from(text: str) -> dict[str, float]:
@@ -214,7 +235,7 @@ def shares_from(text: str) -> dict[str, float]:
     """
     shares: dict[str, float] = {}
     for piece in text.split(","):
-        name, _, share = piece.strip().partition("=")
+        name, _, share = (side.strip() for side in piece.partition("="))
         if name in shares or not name.strip(".") or set(name) & {"/", "\\"}:
             raise SettingError(
                 f"--parts {text!r}: {name!r} cannot name a part"

@@ -285,9 +285,17 @@ def split_command(
 
     from obverse.files import made_file, read_topics, write_topics
     from obverse.log import say
-    from obverse.split import shares_from, split
+    from obverse.split import earlier_parts, shares_from, split
+    from obverse.stages import refuse_own_input
 
-    made = split(list(read_topics(topics)), shares_from(parts), by=by, seed=seed)
+    shares = shares_from(parts)
+    for name in shares:
+        refuse_own_input(Path(out) / f"{name}.jsonl", topics)
+    made = split(list(read_topics(topics)), shares, by=by, seed=seed)
+    if earlier := earlier_parts(out, shares):
+        made.notes.append(
+            f"{out} still holds {', '.join(earlier)} of an earlier split, which may share topics with these"
+        )
     for name, part in made.parts.items():
         path = Path(out) / f"{name}.jsonl"
         write_topics(path, part)
