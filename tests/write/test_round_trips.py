@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from obverse.cli import main
 from obverse.errors import InputError, SettingError
+from obverse.files import write_topics
 from obverse.read import Findings, read
 from obverse.records import Doc, Label, Topic, View
 from obverse.write import FORMATS, write
@@ -126,3 +129,124 @@ def test_what_utf8_cannot_hold_is_named_and_nothing_is_left(tmp_path: Path, name
     with pytest.raises(InputError, match="lone surrogate"):
         write(tmp_path / file, [Topic("t", "q", docs, (view,))], form)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def written(*words: str) -> int:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as stopped:
+        patch.setattr(sys, "argv", ["obverse", "write", *words])
+        main()
+    return int(stopped.value.code or 0)
+
+
+FULL = Topic(
+    "t",
+    "bike",
+    (Doc("a", "A.", "Title"), Doc("b", "B."), Doc("c", "C."), Doc("d", "D.")),
+    (
+        View("", {"a": P, "b": N, "c": Label.IGNORE}, {"method": "clicks"}),
+        View("used", {"b": P, "a": H}),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("format", "holds"),
+    [
+        ("triplets", set()),
+        ("swift", {"instructions"}),
+        ("flag_embedding", {"ids of", "instructions", "instruction_negative"}),
+        ("arctic", {"ids of", "instructions", "instruction_negative"}),
+        ("tevatron", {"ids of", "instructions", "titles"}),
+        ("beir", {"ids of", "instructions", "titles"}),
+        ("promptriever", {"ids of", "instructions", "titles", "instruction_negative"}),
+    ],
+)
+def test_what_a_form_cannot_hold_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], format: str, holds: set[str]
+) -> None:
+    write(tmp_path / "out", [FULL], format)
+    said = capsys.readouterr().err
+    for what in ("ids of", "instructions", "titles", "instruction_negative"):
+        assert (f"1 {what}" in said or f" {what} 1" in said or f"labels {what}" in said) is (
+            what not in holds
+        ), said
+    assert "1 documents labelled ignore (left out); 1 documents without a label" in said
+    assert "origin or checks of 1 views" in said
+
+
+def test_what_is_held_whole_is_not_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "out", TOPICS, "promptriever")
+    assert capsys.readouterr().err == ""
+    alone = Topic("t", "q", (Doc("a", "A"),), (View("", {"a": P}),))
+    write(tmp_path / "out", [alone], "flag_embedding")
+    assert "1 views have no negative" in capsys.readouterr().err
+
+
+def test_negatives_that_do_not_fit_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docs = tuple(Doc(f"d{n}", f"Text {n}.") for n in range(8))
+    labels = {doc.doc_id: N for doc in docs} | {"d0": P}
+    write_topics(tmp_path / "t.jsonl", [Topic("t", "q", docs, (View("", labels),))])
+    words = (str(tmp_path / "t.jsonl"), "--format", "n-tuples", "--out", str(tmp_path / "x.jsonl"))
+    assert written(*words) == 0
+    assert "2 negatives beyond the first 5 left out (--negatives)" in capsys.readouterr().err
+    assert written(*words, "--negatives", "7") == 0
+    assert "beyond" not in capsys.readouterr().err
+    assert "negative_7" in json.loads((tmp_path / "x.jsonl").read_text())
+    assert written(*words, "--negatives", "0") == 2
+    assert written(*words, "--split", "dev") == 2
+    assert "--split means nothing for the format n-tuples" in capsys.readouterr().err
+
+
+def test_a_second_text_under_a_known_id_gets_an_id_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topics = [
+        Topic(name, f"q {name}", (Doc("a", text), Doc("b", "B")), (View("", {"a": P, "b": N}),))
+        for name, text in (("1", "One"), ("2", "Two"), ("3", "Two"))
+    ]
+    for format in ("beir", "tevatron-ids"):
+        write(tmp_path / format, topics, format)
+        assert "1 ids stood for another text before" in capsys.readouterr().err
+        found = {
+            t.topic_id: t.doc(t.views[0].positives[0]) for t in back(tmp_path / format, format)
+        }
+        assert found == {"1": Doc("a", "One"), "2": Doc("a#2", "Two"), "3": Doc("a#2", "Two")}
+
+
+def test_ids_that_a_form_cannot_hold_are_refused(tmp_path: Path) -> None:
+    docs = (Doc("a\tb", "A"), Doc("b", "B"))
+    with pytest.raises(InputError, match="cannot stand in a TSV"):
+        write(tmp_path / "x", [Topic("t", "q", docs, (View("", {"a\tb": P}),))], "beir")
+    twice = [Topic("x", "q", docs[1:], (View("", {"b": P}), View("i", {"b": P})))]
+    twice.append(Topic("x#0", "p", docs[1:], (View("", {"b": P}),)))
+    with pytest.raises(InputError, match="would have the id 'x#0'"):
+        write(tmp_path / "x", twice, "beir")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_tables_hold_line_ends_or_say_that_they_do_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docs = (Doc("a", "One\rtwo\tthree"), Doc("b", "B"))
+    topics = [Topic("t", "q", docs, (View("", {"a": P, "b": N}),))]
+    write(tmp_path / "t.csv", topics, "triplets")
+    assert (tmp_path / "t.csv").read_bytes().split(b"\n")[1] == b'q,"One\rtwo\tthree",B'
+    assert "TSV" not in capsys.readouterr().err
+    write(tmp_path / "t.tsv", topics, "triplets")
+    assert (tmp_path / "t.tsv").read_bytes().split(b"\n")[1] == b"q\tOne two three\tB"
+    assert "blanks in 1 rows" in capsys.readouterr().err
+
+
+def test_a_writer_never_writes_over_its_input_and_a_folder_is_one(tmp_path: Path) -> None:
+    source = tmp_path / "train.jsonl"
+    write_topics(source, TOPICS)
+    before = source.read_bytes()
+    assert written(str(source), "--format", "tevatron", "--out", str(source)) == 2
+    assert written(str(source), "--format", "tevatron-ids", "--out", str(tmp_path)) == 2
+    assert written(str(source), "--format", "arctic", "--out", str(source)) == 2
+    assert written(str(source), "--format", "beir", "--out", "-") == 2
+    assert source.read_bytes() == before and list(tmp_path.iterdir()) == [source]
+    assert written(str(source), "--format", "beir", "--out", str(tmp_path), "--split", "dev") == 0
+    assert (tmp_path / "qrels" / "dev.tsv").is_file()

@@ -260,13 +260,24 @@ def write_command(
     template: Annotated[
         str, typer.Option(help="How query and instruction are joined: a template's name.")
     ] = "default",
+    negatives: Annotated[
+        int | None, typer.Option(help="n-tuples: how many negative columns. [5]")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="BEIR: the qrels file's name. [train]")] = None,
 ) -> None:
     """Write topics in the form of another trainer."""
+    from pathlib import Path
+
     from obverse.files import read_topics
     from obverse.log import say
-    from obverse.write import write
+    from obverse.stages import refuse_own_input
+    from obverse.write import FOLDERS, write
 
-    count = write(out, read_topics(topics), format, template=template)
+    for name in FOLDERS.get(format, ("",)):
+        refuse_own_input(Path(out) / name, topics)
+    given = {"negatives": negatives, "split": split}
+    options = {name: value for name, value in given.items() if value is not None}
+    count = write(out, read_topics(topics), format, template=template, **options)
     say(f"write: {count:,} rows as {format} to {out}")
 
 

@@ -27,7 +27,6 @@ def write_arctic(path: str | os.PathLike[str], topics: Iterable[Topic], template
     """
     pa = parquet()
     folder = Path(path)
-    folder.mkdir(parents=True, exist_ok=True)
     numbers: dict[Doc, int] = {}
     with (
         unicode_alone(folder),

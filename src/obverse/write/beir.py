@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from obverse.errors import InputError
 from obverse.files import to_json, whole_file
 from obverse.inputs import Template
-from obverse.log import say
-from obverse.records import Doc, Topic
-from obverse.write.view_rows import view_rows
+from obverse.records import Topic
+from obverse.write.view_rows import OwnIds, view_rows
 
 
 def write_beir(
@@ -22,11 +22,11 @@ def write_beir(
 ) -> int:
     """Writes ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/<split>.tsv``; every view is a query.
 
-    Positives have the grade 1, both kinds of negatives 0. White space in ids, which a TSV cannot hold, is refused.
+    Positives have the grade 1, both kinds of negatives 0. Empty ids, and tabs and line ends in ids, which a TSV
+    cannot hold, are refused. A second text under a known id gets an id of its own.
     """
     folder, count = Path(path), 0
-    docs: dict[str, Doc] = {}
-    clashes = 0
+    own = OwnIds()
     with (
         whole_file(folder / "queries.jsonl") as queries,
         whole_file(folder / "qrels" / f"{split}.tsv") as qrels,
@@ -41,12 +41,21 @@ def write_beir(
             graded = [(doc, 1) for doc in row.positives]
             graded += [(doc, 0) for doc in row.instruction_negatives + row.negatives]
             for doc, grade in graded:
-                clashes += docs.setdefault(doc.doc_id, doc) != doc
-                qrels.write(f"{row.row_id}\t{doc.doc_id}\t{grade}\n".encode())
+                ids = (_whole(row.row_id), _whole(own.of(doc)))
+                qrels.write("\t".join([*ids, f"{grade}\n"]).encode())
     with whole_file(folder / "corpus.jsonl") as corpus:
-        for doc in docs.values():
+        for doc in own.docs.values():
             row_ = {"_id": doc.doc_id, "title": doc.title, "text": doc.text}
             corpus.write(to_json(row_) + b"\n")
-    if clashes:
-        say(f"write: {clashes:,} documents have another text under the same id; the first was kept")
+    own.say_renamed()
     return count
+
+
+def _whole(name: str) -> str:
+    """Returns an id that a TSV can hold."""
+    if not name or set(name) & set("\t\r\n"):
+        raise InputError(
+            f"the id {name!r} cannot stand in a TSV of judgements",
+            fix="Rename it, or write another form",
+        )
+    return name

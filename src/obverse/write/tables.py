@@ -10,6 +10,9 @@ from itertools import islice
 from typing import Any
 
 from obverse.files import parquet, unicode_alone, whole_file, write_json_lines
+from obverse.log import say
+
+_BLANKS = str.maketrans("\t\r\n", "   ")
 
 
 def write_table(
@@ -31,21 +34,24 @@ def _write_delimited(
     columns: list[str],
     delimiter: str,
 ) -> int:
-    """CSV is quoted where it must be; in TSV, tabs and line ends inside texts become blanks."""
-    count = 0
+    """CSV is quoted where it must be; in TSV, tabs and line ends inside texts become blanks, which is said."""
+    count = blanked = 0
     with unicode_alone(path), whole_file(path) as stream:
         stream.write((delimiter.join(columns) + "\n").encode())
         for row in rows:
             count += 1
             fields = [str(row[column]) for column in columns]
             if delimiter == "\t":
-                line = "\t".join(" ".join(field.split("\t")) for field in fields)
-                line = line.replace("\r", " ").replace("\n", " ") + "\n"
+                plain = [field.translate(_BLANKS) for field in fields]
+                blanked += plain != fields
+                line = "\t".join(plain) + "\n"
             else:
                 buffer = io.StringIO()
-                csv.writer(buffer, lineterminator="\n").writerow(fields)
-                line = buffer.getvalue()
+                csv.writer(buffer, lineterminator="\r\n").writerow(fields)  # quotes CR and LF
+                line = buffer.getvalue().removesuffix("\r\n") + "\n"
             stream.write(line.encode())
+    if blanked:
+        say(f"write: TSV cannot hold tabs and line ends in texts: blanks in {blanked:,} rows")
     return count
 
 

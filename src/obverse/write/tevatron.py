@@ -14,7 +14,7 @@ from typing import Any
 from obverse.files import write_json_lines
 from obverse.inputs import Template
 from obverse.records import Doc, Topic
-from obverse.write.view_rows import ViewRow, view_rows
+from obverse.write.view_rows import OwnIds, ViewRow, view_rows
 
 
 def write_tevatron(
@@ -35,20 +35,20 @@ def write_tevatron_ids(
     path: str | os.PathLike[str], topics: Iterable[Topic], template: Template
 ) -> int:
     """Writes a folder: ``train.jsonl`` with document ids, and ``corpus.jsonl`` with every document once."""
-    docs: dict[str, Doc] = {}
+    own = OwnIds()
 
     def rows() -> Iterator[dict[str, Any]]:
         for row in view_rows(topics, template):
             negatives = row.instruction_negatives + row.negatives
-            docs.update((doc.doc_id, doc) for doc in row.positives + negatives)
             yield _asked(row, "query_text") | {
                 "query_image": None,
-                "positive_document_ids": [doc.doc_id for doc in row.positives],
-                "negative_document_ids": [doc.doc_id for doc in negatives],
+                "positive_document_ids": [own.of(doc) for doc in row.positives],
+                "negative_document_ids": [own.of(doc) for doc in negatives],
             }
 
     count = write_json_lines(Path(path) / "train.jsonl", rows())
-    write_json_lines(Path(path) / "corpus.jsonl", map(_passage, docs.values()))
+    write_json_lines(Path(path) / "corpus.jsonl", map(_passage, own.docs.values()))
+    own.say_renamed()
     return count
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from obverse.errors import SettingError
 from obverse.inputs import Template
 from obverse.log import say
 from obverse.records import Topic
@@ -33,7 +34,7 @@ def _triplets(topics: Iterable[Topic], template: Template) -> Iterator[dict[str,
                     "negative": template.doc(negative),
                 }
     if without:
-        say(f"write: {without:,} views without a negative left out; n-tuples keep them")
+        say(f"write: {without:,} views without a negative left out")
 
 
 def write_tuples(
@@ -47,8 +48,14 @@ def write_tuples(
 
     Args:
         negatives: How many negative columns. A view with fewer is written again with those it has, as
-            sentence-transformers wants equal columns in every row; one without any is left out.
+            sentence-transformers wants equal columns in every row; one without any is left out. Of a view with
+            more, the first are taken.
+
+    Raises:
+        SettingError: If there is to be no negative.
     """
+    if negatives < 1:
+        raise SettingError(f"--negatives is {negatives}", fix="Give at least 1")
     names = [f"negative_{number}" for number in range(1, negatives + 1)]
     return write_table(
         path, _tuples(view_rows(topics, template), template, names), ["anchor", "positive", *names]
@@ -58,9 +65,11 @@ def write_tuples(
 def _tuples(
     found: Iterable[ViewRow], template: Template, names: list[str]
 ) -> Iterator[dict[str, Any]]:
-    short = without = 0
+    short = without = over = 0
     for row in found:
-        docs = (row.instruction_negatives + row.negatives)[: len(names)]
+        every = row.instruction_negatives + row.negatives
+        docs = every[: len(names)]
+        over += len(every) - len(docs)
         if not docs:
             without += 1
             continue
@@ -75,3 +84,5 @@ def _tuples(
             f"write: {short:,} views have fewer than {len(names)} negatives and repeat theirs; "
             f"{without:,} without any left out"
         )
+    if over:
+        say(f"write: {over:,} negatives beyond the first {len(names)} left out (--negatives)")
