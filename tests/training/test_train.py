@@ -293,6 +293,13 @@ def test_a_loss_that_is_no_number_stops_with_the_rows(tmp_path: Path, encoder: s
         trained(encoder, tmp_path / "m", epochs=20, learning_rate=1e30, max_grad_norm=0)
 
 
+def test_a_collapse_stops_though_dropout_keeps_the_vectors_apart(
+    tmp_path: Path, encoder: str
+) -> None:
+    with pytest.raises(SettingError, match=r"step \d+, topics t\d, .*the encoder has collapsed"):
+        trained(encoder, tmp_path / "m", steps=40, learning_rate=1.0, max_grad_norm=0)
+
+
 def test_weights_that_the_last_step_broke_are_not_saved(tmp_path: Path, encoder: str) -> None:
     with pytest.raises(SettingError, match="the last step left weights"):
         trained(encoder, tmp_path / "m", steps=1, learning_rate=1e39, max_grad_norm=0, warmup=0)

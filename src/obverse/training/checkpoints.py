@@ -81,7 +81,8 @@ def differences(before: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
                 if (old or {}).get(name) != now
             ]
         elif old != value:
-            found.append(f"the {key.replace('_', ' ')} was {old!r} and is {value!r}")
+            name = "watch on held-out topics" if key == "held_out" else key
+            found.append(f"the {name} was {old!r} and is {value!r}")
     return found
 
 

@@ -7,6 +7,7 @@ import importlib.util
 import logging
 import math
 import time
+import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -113,6 +114,8 @@ def _trainer_class() -> Any:
     from transformers.trainer_callback import PrinterCallback
 
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    # The library's own arguments, passed on with several processes under a name that grows old.
+    warnings.filterwarnings("ignore", message="`broadcast_buffers` is deprecated")
 
     class Loss(nn.Module):
         """Holds the encoder where the trainer looks for what it optimises."""

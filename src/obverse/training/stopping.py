@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from obverse.training.tokens import Forward
 
 _PATIENCE = 5
-_COLLAPSED = 0.99999
+_ALIKE, _COLLAPSED, _COMPARED = 0.1, 0.9999, 32
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class Guard:
         run: The run that it watches.
         zeros: Steps in a row whose loss was exactly 0.
         still: Steps in a row at learning rate 0.
-        alike: Steps in a row in which all vectors were one.
+        alike: Steps in a row in which all queries looked alike.
         apart: Whether they once were not: a base that sees no difference from the start has not collapsed.
     """
 
@@ -67,15 +67,17 @@ class Guard:
                 where=where,
                 fix="The negatives are too easy or masked: look at obverse explain-batch, and mine harder ones",
             )
-        collapsed = _collapsed(found.similarities)
-        self.apart = self.apart or not collapsed
-        self.alike = self.alike + 1 if collapsed else 0
+        alike = _alike(found.similarities)
+        self.apart = self.apart or not alike
+        self.alike = self.alike + 1 if alike else 0
         if self.apart and self.alike >= _PATIENCE:
-            raise SettingError(
-                f"all vectors are one in {self.alike} steps in a row: the encoder has collapsed",
-                where=where,
-                fix="Lower --learning-rate, add --keep-close, or check the base",
-            )
+            self.alike = 0
+            if self._collapsed(step):
+                raise SettingError(
+                    "all queries have the same vector: the encoder has collapsed",
+                    where=where,
+                    fix="Lower --learning-rate, add --keep-close, or check the base",
+                )
 
     def rate(self, step: int, learning_rate: float) -> None:
         """Raises SettingError if the learning rate stays at 0."""
@@ -86,6 +88,12 @@ class Guard:
                 where=f"step {step}",
                 fix="Look at --learning-rate, --warmup and --schedule",
             )
+
+    def _collapsed(self, step: Step) -> bool:
+        """Whether queries have one vector, dropout aside, which keeps even equal texts apart in training."""
+        texts = list(dict.fromkeys(row.text for row in step.rows))[:_COMPARED]
+        vectors = self.run.forward.frozen(texts)
+        return len(texts) > 1 and bool((vectors @ vectors.T).min() > _COLLAPSED)
 
     def _topics(self, step: Step) -> str:
         names = [self.run.topics.topics[topic].topic_id for topic in step.batch.topics]
@@ -100,11 +108,12 @@ class Guard:
         return f" (rows: {'; '.join(repr(step.rows[row].text[:60]) for row in rows[:3])})"
 
 
-def _collapsed(similarities: Tensor | None) -> bool:
-    """Whether every query is as near to every document."""
-    if similarities is None or similarities.numel() < 4:
+def _alike(similarities: Tensor | None) -> bool:
+    """Whether every document is about as near to all queries, as it is when these have one vector."""
+    if similarities is None or not similarities.numel():
         return False
-    return bool(similarities.detach().min() > _COLLAPSED)
+    found = similarities.detach()
+    return bool((found.amax(0) - found.amin(0)).max() < _ALIKE)
 
 
 def refuse_broken(forward: Forward) -> None:
