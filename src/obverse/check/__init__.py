@@ -90,9 +90,33 @@ def _inspect(
         if not _is_content(error):
             raise
         findings.close_lines()
-        code = "unknown_format" if error.what in _OTHER else "cut_archive"
-        code = "not_utf8" if "UTF-16" in error.what else code
-        findings.note(code, None, None, error.what)
+        _note_stop(error, findings)
+    if findings.rows and not findings.usable:
+        _note_unusable(findings)
+
+
+def _note_stop(error: InputError, findings: Findings) -> None:
+    """Notes what stops every read, at its place and with what to do about it."""
+    where, _, number = (error.where or "").rpartition(":")
+    findings.file, before = (
+        where if number.isdecimal() else error.where or findings.file,
+        findings.file,
+    )
+    code = next(code for sign, code in _STOPS.items() if sign in error.what)
+    line = int(number) if number.isdecimal() else None
+    findings.note(code, line, None, f"{error.what}; {error.fix}" if error.fix else error.what)
+    findings.file = before
+
+
+def _note_unusable(findings: Findings) -> None:
+    """Notes that a read will end without a topic, and why, if there is one reason for all rows."""
+    if findings.counts["missing_query_text"] == findings.rows:
+        message = "no row has a query; name its column: --map query=..."
+        findings.note("missing_column", None, "query", message)
+    else:
+        reasons = ", ".join(f"{n:,} {why}" for why, n in findings.drops.by_reason.most_common())
+        message = f"not one row can be used ({reasons or 'see the other faults'})"
+        findings.note("nothing_usable", None, None, message)
 
 
 def to_json(findings: Findings) -> dict[str, Any]:
@@ -193,17 +217,21 @@ def _guess(path: str | os.PathLike[str], columns: dict[str, str], findings: Find
 
 
 def _is_content(error: InputError) -> bool:
-    return any(sign in error.what for sign in _DAMAGE) or "UTF-16" in error.what
+    return any(sign in error.what for sign in _STOPS)
 
 
-_OTHER = ("holds tokens, not texts",)
-_DAMAGE = (
-    *_OTHER,
-    "cut off or damaged",
-    "is no Parquet file",
-    "is a zip archive",
-    "is a tar archive",
-)
+_STOPS = {
+    "holds tokens, not texts": "unknown_format",
+    "cut off or damaged": "cut_archive",
+    "is no Parquet file": "cut_archive",
+    "is a Parquet file in an archive": "cut_archive",
+    "is an archive inside an archive": "cut_archive",
+    "is a zip archive": "cut_archive",
+    "is a tar archive": "cut_archive",
+    "UTF-16": "not_utf8",
+    "is not UTF-8": "not_utf8",
+    "two columns are called": "duplicate_column",
+}
 
 
 def _tokens(encoder: str | None, max_tokens: int | None) -> tuple[int, Any]:

@@ -34,7 +34,9 @@ _FILTER_PARTS = (
 _COPY_WORDS = 8
 """An instruction that shares this many words in a row with a positive copies it."""
 
-_NULL_WORDS = frozenset({"nan", "null", "none", "undefined", "n/a", "<na>", "nil"})
+_NULL_WORDS = frozenset(
+    {"nan", "null", "none", "undefined", "n/a", "#n/a", "<na>", "nil", "nat", "(null)"}
+)
 _LONG_QUERY = 2_000
 
 _LOOKS = Looks(language, shape, marks)
@@ -103,7 +105,7 @@ class Inspection:
         note = self.findings.note
         columns = zip(ids, texts, lines, fields, uids, looks, strict=True)
         for doc_id, text, line, place, uid, found in columns:
-            self._id(doc_id, line, place)
+            self._id(doc_id, line, "id" if place == "text" else place)
             if self._ids.setdefault(doc_id, uid) != uid:
                 message = f"document {doc_id!r} has another text before"
                 note("id_with_two_texts", line, place, message)

@@ -6,22 +6,20 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from obverse.check.mended_rows import FORMS, Row, RowMender, mended_document
 from obverse.errors import SettingError
 from obverse.files import to_json, whole_file, write_topics
-from obverse.identity import text_uid
 from obverse.log import say
 from obverse.read import read
-from obverse.read.clicks import CLICKED_KEYS, IMPRESSION_KEYS, SHOWN_KEYS
 from obverse.read.faults import Findings
 from obverse.read.formats import guess
 from obverse.read.hugging_face import is_hugging_face
 from obverse.read.ir_data import PREFIX
-from obverse.read.passages import ID_KEYS, TEXT_KEYS
-from obverse.read.query_rows import ID_KEYS as QUERY_ID_KEYS
-from obverse.read.query_rows import query_of
+from obverse.read.qrels import qrels_rows
 from obverse.read.rows import rows, table_kind
 
 _LINES = {
@@ -33,6 +31,7 @@ _LINES = {
     "not_an_object": "rows that are no object left out",
     "not_utf8": "rows that are not UTF-8 left out",
     "ragged_row": "rows with the wrong number of fields left out",
+    "duplicate_key": "keys that stood twice written once, as the last one says",
 }
 
 _TABLE = re.compile(r"\.(jsonl?|ndjson|csv|tsv|parquet)(\.(gz|zst))?$")
@@ -44,10 +43,12 @@ def mend(
     *,
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
+    quoting: str = "guess",
 ) -> Counter[str]:
     """Writes a mended copy of a file and returns what was changed, counted; each change is said on stderr.
 
     Rows stay rows and keep their other keys. JSON stays JSON Lines, a table stays a table, topics stay topics.
+    Columns that were mapped have obverse's names.
 
     Raises:
         SettingError: If the source is no file, or the copy would replace the source.
@@ -57,19 +58,25 @@ def mend(
     findings = Findings(collect=True)
     form = format or guess(source, dict(columns or {}))[0]
     if form == "topics":
-        write_topics(out, read(source, "topics", findings=findings))
+        left = write_topics(out, read(source, "topics", findings=findings))
         changes["topics left out"] = findings.rows - findings.usable
-    elif table_kind(source) in ("json", "parquet"):
-        _write_json(out, rows(source, findings, columns=columns), form, changes)
+    elif form == "qrels":
+        left = _write_table(out, _judgements(source, findings, changes), changes)
     else:
-        _write_table(out, rows(source, findings, columns=columns), form, changes)
+        cells = table_kind(source) not in ("json", "parquet")
+        found = partial(rows, source, columns=columns, quoting=quoting)
+        made = _settled(found, form, findings, changes, cells=cells)
+        left = _write_table(out, made, changes) if cells else _write_json(out, made)
     for code, what in _LINES.items():
         if findings.counts[code]:
             changes[what] += findings.counts[code]
     changes = +changes
     for what, count in changes.most_common():
         say(f"fix: {count:,} {what}")
-    say(f"fix: {os.fspath(out)} written" + ("" if changes else "; nothing had to be changed"))
+    how = "" if changes else "; nothing had to be changed"
+    say(f"fix: {os.fspath(out)} written, {left:,} rows" + (how if left else "; none could be kept"))
+    if columns:
+        say(f"fix: its columns have obverse's names ({', '.join(columns)}): read it without --map")
     return changes
 
 
@@ -97,122 +104,79 @@ def refuse_unmendable(source: str | os.PathLike[str], out: str | os.PathLike[str
         raise SettingError("--fix would replace the source", fix="Give another name")
 
 
-def _write_json(
-    out: str | os.PathLike[str],
-    found: Iterator[tuple[int, dict[str, Any]]],
-    form: str,
-    changes: Counter[str],
-) -> None:
-    settle = mended_row if form in ("clicks", "triplets") else _mended_document
+def _write_json(out: str | os.PathLike[str], found: Iterator[Row]) -> int:
+    count = 0
     with whole_file(out) as stream:
-        for _, row in found:
-            settled = settle(row, changes)
-            if settled is not None:
-                stream.write(to_json(settled) + b"\n")
+        for row in found:
+            count += 1
+            stream.write(to_json(_plain(row)) + b"\n")
+    return count
 
 
-def _write_table(
-    out: str | os.PathLike[str],
-    found: Iterator[tuple[int, dict[str, Any]]],
-    form: str,
-    changes: Counter[str],
-) -> None:
-    names: list[str] | None = None
-    blank: Callable[[dict[str, Any]], bool] = (
-        _no_text if form == "corpus" else lambda row: not str(query_of(row) or "").strip()
-    )
+def _plain(value: Any) -> Any:
+    """Returns a value of Parquet, which may be a date, a decimal or bytes, as JSON can hold it."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _write_table(out: str | os.PathLike[str], found: Iterator[Row], changes: Counter[str]) -> int:
+    names, count = list[str](), 0
     with whole_file(out) as stream:
-        for _, row in found:
-            if names is None:
+        for row in found:
+            count += 1
+            if not names:
                 names = list(row)
                 stream.write(("\t".join(names) + "\n").encode())
-            if blank(row):
-                changes["rows with a blank text left out"] += 1
-                continue
-            fields = [str(row.get(name) if row.get(name) is not None else "") for name in names]
-            if any("\t" in field or "\n" in field for field in fields):
+            fields = [_cell(row.get(name)) for name in names]
+            if any(mark in field for field in fields for mark in _CUTS):
                 changes["tabs and line ends inside fields made blanks"] += 1
-                fields = [field.replace("\t", " ").replace("\n", " ") for field in fields]
+                fields = [field.translate(_BLANKS) for field in fields]
             stream.write(("\t".join(fields) + "\n").encode("utf-8", "surrogatepass"))
+    return count
 
 
-def mended_row(row: dict[str, Any], changes: Counter[str]) -> dict[str, Any] | None:
-    """Returns a click or triplet row as it should be, or None where it cannot be used."""
-    query = query_of(row)
-    if not isinstance(query, str) or not query.strip():
-        changes["rows without a query left out"] += 1
-        return None
-    row = dict(row)
-    for key in QUERY_ID_KEYS:
-        if key in row:
-            row[key] = _string_id(row[key], changes)
-    impressions = next((key for key in IMPRESSION_KEYS if key in row), None)
-    if impressions is not None:
-        row[impressions] = _list(row[impressions], changes)
-        if not any(isinstance(item, dict) and item.get("clicked") for item in row[impressions]):
-            changes["rows without a positive left out"] += 1
-            return None
-        return row
-    clicked = next((key for key in CLICKED_KEYS if key in row), None)
-    if clicked is None or isinstance(row[clicked], (bool, int, float)):
-        return row
-    row[clicked] = _list(row[clicked], changes)
-    if not row[clicked]:
-        changes["rows without a positive left out"] += 1
-        return None
-    shown = next((key for key in SHOWN_KEYS if key in row), None)
-    if shown is not None:
-        texts = {_uid(item) for item in row[clicked]}
-        kept = [item for item in _list(row[shown], changes) if _uid(item) not in texts]
-        changes["negatives with the text of a positive removed"] += len(
-            _list(row[shown], Counter())
-        ) - len(kept)
-        row[shown] = kept
-    return row
+_CUTS = "\t\n\r"
+_BLANKS = str.maketrans(_CUTS, "   ")
 
 
-def _list(value: Any, changes: Counter[str]) -> list[Any]:
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        changes["single values put into lists"] += 1
-        value = [value]
-    kept = []
-    for item in value:
-        made = {"text": item} if isinstance(item, str) else item
-        changes["strings made documents"] += isinstance(item, str)
-        settled = _mended_document(made, changes) if isinstance(made, dict) else None
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return to_json(value).decode()
+    return "" if value is None else str(value)
+
+
+def _settled(
+    found: Callable[[Findings], Iterator[tuple[int, Row]]],
+    form: str,
+    findings: Findings,
+    changes: Counter[str],
+    *,
+    cells: bool,
+) -> Iterator[Row]:
+    """Yields the rows as they should be; they are read twice, as many rows together say what answers a query."""
+    if form not in FORMS:
+        for _, row in found(findings):
+            settled = mended_document(row, changes) if form == "corpus" else row
+            if settled is not None:
+                yield settled
+        return
+    mender = RowMender(form, changes, cells=cells)
+    for _, row in found(Findings(collect=True)):
+        mender.see(row)
+    for _, row in found(findings):
+        settled = mender.settled(row, findings.raw)
         if settled is not None:
-            kept.append(settled)
-        elif not isinstance(made, dict):
-            changes["documents of no known form removed"] += 1
-    return kept
+            yield settled
 
 
-def _mended_document(row: dict[str, Any], changes: Counter[str]) -> dict[str, Any] | None:
-    if _no_text(row):
-        changes["blank documents removed"] += 1
-        return None
-    row = dict(row)
-    for key in ID_KEYS:
-        if key in row:
-            row[key] = _string_id(row[key], changes)
-    return row
-
-
-def _no_text(row: dict[str, Any]) -> bool:
-    texts = [row.get(key) for key in (*TEXT_KEYS, "title")]
-    return not any(isinstance(text, str) and text.strip() for text in texts)
-
-
-def _string_id(value: Any, changes: Counter[str]) -> Any:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return value
-    changes["number ids made strings"] += 1
-    return str(int(value)) if value == int(value) else repr(value)
-
-
-def _uid(item: dict[str, Any]) -> int:
-    title = item.get("title") or ""
-    text = next((item[key] for key in TEXT_KEYS if isinstance(item.get(key), str)), "")
-    return text_uid(f"{title} {text}" if title else text)
+def _judgements(
+    source: str | os.PathLike[str], findings: Findings, changes: Counter[str]
+) -> Iterator[Row]:
+    for _, query_id, doc_id, grade in qrels_rows(source, findings):
+        yield {"query-id": query_id, "corpus-id": doc_id, "score": grade}
+    changes["judgements whose grade is no whole number left out"] += findings.counts["bad_grade"]

@@ -123,12 +123,24 @@ def _cleaned(line: bytes, number: int, facts: LineFacts, path: str | os.PathLike
         line = line.rstrip(b"\r")
         facts.returned(number)
     if line.startswith(BOM):
-        line = line.removeprefix(BOM)
+        while line.startswith(BOM):  # a file that was marked twice
+            line = line.removeprefix(BOM)
         facts.mark(number)
-    elif number == 1 and line.startswith(_WIDE_MARKS):
+    elif number == 1 and (line.startswith(_WIDE_MARKS) or _is_wide(line)):
         raise InputError(
             "is UTF-16 or UTF-32 text",
             where=os.fspath(path),
             fix="Save it as UTF-8: iconv -f UTF-16 -t UTF-8",
         )
     return line
+
+
+def _is_wide(line: bytes) -> bool:
+    """Whether every other byte of a line's start is zero, as in UTF-16 without a mark, or more of them."""
+    start = line[:8]
+    return (
+        len(start) > 3
+        and b"\0" in (start[0:1], start[1:2])
+        and 2 * start.count(0) >= len(start) - 1
+        and start.count(0) < len(start)
+    )

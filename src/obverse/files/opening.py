@@ -17,6 +17,7 @@ from obverse.errors import InputError, MissingExtra
 
 _BZIP2, _XZ, _ZIP = b"BZh", b"\xfd7zXZ\x00", b"PK\x03\x04"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_ARCHIVES = (_GZIP, _ZSTD, _XZ[:4], _ZIP)
 
 
 @contextlib.contextmanager
@@ -52,6 +53,10 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         elif head == _ZIP:
             raise InputError("is a zip archive", where=name, fix="Unpack it and name a file of it")
         try:
+            if stream is not buffered and stream.peek(4)[:4].startswith(_ARCHIVES):
+                raise InputError(
+                    "is an archive inside an archive", where=name, fix="Unpack it once"
+                )
             yield stream
         except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
             raise InputError(

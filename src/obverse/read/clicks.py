@@ -147,7 +147,7 @@ def _add_row(
     if impressions_key is not None:
         gathering.negative_field = impressions_key
         _add_impressions(gathering, topic, view, line, row, impressions_key)
-    elif _is_flat(row, clicked_key):
+    elif is_flat(row, clicked_key):
         _add_flat(gathering, topic, view, session, line, row, clicked_key)
     else:
         _add_lists(gathering, topic, view, line, row, clicked_key)
@@ -165,7 +165,7 @@ def _add_lists(
     shown_key = _key(row, SHOWN_KEYS)
     value = row.get(clicked_key) if clicked_key else None
     if shown_key is not None:
-        value = _resolved(value, row[shown_key], line, findings)
+        value = resolved(value, row[shown_key], line, findings)
     clicked, reason = passages(value, clicked_key or "clicked", line, findings)
     if not clicked:
         gathering.because(topic, f"{reason} positive" if reason else "no positive")
@@ -173,7 +173,9 @@ def _add_lists(
     for passage, item in clicked:
         number = documents.number(passage, line, clicked_key or "clicked")
         taken.add(number)
-        gathering.judgements.add(view, number, CLICKED, line, _position(item, line, findings), line)
+        gathering.judgements.add(
+            view, number, CLICKED, line, position_of(item, line, findings), line
+        )
     gathering.negative_field = shown_key or "shown"
     if shown_key is None:
         return
@@ -185,10 +187,10 @@ def _add_lists(
                 message = f"document {passage[0]!r}"
                 findings.note("positive_among_negatives", line, shown_key, message)
             continue
-        gathering.judgements.add(view, number, SHOWN, line, _position(item, line, findings), line)
+        gathering.judgements.add(view, number, SHOWN, line, position_of(item, line, findings), line)
 
 
-def _resolved(clicked: Any, shown: Any, line: int, findings: Findings) -> Any:
+def resolved(clicked: Any, shown: Any, line: int, findings: Findings) -> Any:
     """Puts documents for ids: some logs say what was clicked by the ids of what was shown."""
     if not isinstance(shown, list) or not isinstance(clicked, (list, str, int)):
         return clicked
@@ -222,10 +224,10 @@ def _add_impressions(
     found, reason = passages(row[key], key, line, findings)
     any_click = False
     for passage, item in found:
-        clicked = isinstance(item, dict) and _is_click(item.get("clicked"), line, key, findings)
+        clicked = isinstance(item, dict) and is_click(item.get("clicked"), line, key, findings)
         any_click = any_click or clicked
         number = gathering.documents.number(passage, line, key)
-        position = _position(item, line, findings)
+        position = position_of(item, line, findings)
         gathering.judgements.add(view, number, CLICKED if clicked else SHOWN, line, position, line)
     if not any_click:
         gathering.because(topic, f"{reason} positive" if reason else "no positive")
@@ -241,11 +243,12 @@ def _add_flat(
     clicked_key: str | None,
 ) -> None:
     findings = gathering.findings
-    found, reason = passages(_without_query(row), "text", line, findings, bare=True)
-    clicked = _is_click(row.get(clicked_key or "clicked"), line, clicked_key or "clicked", findings)
+    gathering.negative_field = clicked_key or "clicked"
+    found, reason = passages(without_query(row), "text", line, findings, bare=True)
+    clicked = is_click(row.get(clicked_key or "clicked"), line, clicked_key or "clicked", findings)
     for passage, _ in found:
         number = gathering.documents.number(passage, line, "text")
-        position = _position(row, line, findings)
+        position = position_of(row, line, findings)
         gathering.judgements.add(
             view, number, CLICKED if clicked else SHOWN, line, position, session
         )
@@ -253,7 +256,7 @@ def _add_flat(
         gathering.because(topic, f"{reason} positive")
 
 
-def _without_query(row: dict[str, Any]) -> dict[str, Any]:
+def without_query(row: dict[str, Any]) -> dict[str, Any]:
     """The document of a flat row: ``id`` and ``name`` may be the row's own, so only sure names count."""
     return {
         key: row[key]
@@ -266,7 +269,8 @@ def _key(row: dict[str, Any], keys: tuple[str, ...]) -> str | None:
     return next((key for key in keys if key in row), None)
 
 
-def _is_flat(row: dict[str, Any], clicked_key: str | None) -> bool:
+def is_flat(row: dict[str, Any], clicked_key: str | None) -> bool:
+    """Whether a row is one document that was shown."""
     value = row.get(clicked_key) if clicked_key else None
     if isinstance(value, (list, dict)):
         return False
@@ -274,7 +278,8 @@ def _is_flat(row: dict[str, Any], clicked_key: str | None) -> bool:
     return has_doc and not any(isinstance(row.get(key), list) for key in SHOWN_KEYS)
 
 
-def _is_click(value: Any, line: int, field: str, findings: Findings) -> bool:
+def is_click(value: Any, line: int, field: str, findings: Findings) -> bool:
+    """Whether a value says that something was clicked; what says neither yes nor no is noted."""
     if isinstance(value, bool) or value is None:
         return bool(value)
     if isinstance(value, (int, float)):
@@ -315,7 +320,8 @@ def seconds(stamp: Any) -> float | None:
         return None
 
 
-def _position(item: Any, line: int, findings: Findings) -> int:
+def position_of(item: Any, line: int, findings: Findings) -> int:
+    """Returns the rank at which a document was shown, or NO_POSITION; what is no rank is noted."""
     if not isinstance(item, dict) or not ("position" in item or "rank" in item):
         return NO_POSITION
     value = item.get("position", item.get("rank"))

@@ -10,6 +10,7 @@ from typing import Any
 from obverse.errors import InputError
 from obverse.files import read_lines
 from obverse.read.faults import Findings
+from obverse.read.json_rows import note_separators
 
 _SAMPLE = 2_000
 """Lines that the guess about quoting looks at."""
@@ -39,11 +40,11 @@ def delimited_rows(
         how = "with CSV quoting" if quoted else "without quoting (a quote is text)"
         guess = "guessed from the first lines" if quoting == "guess" else "as asked"
         findings.said.append(f"{findings.file}: {_NAMES[delimiter]} read {how}, {guess}")
-    lines = _decoded(path, findings, blank=quoted)
+    lines = _decoded(path, findings, blank=quoted, headed=header is None)
     records = _quoted(lines, delimiter) if quoted else _plain(lines, delimiter)
     names = header
-    for line, fields in records:
-        if not fields:
+    for line, end, fields in records:
+        if not fields or (len(fields) == 1 and not fields[0].strip()):
             findings.lines.skipped(line)
             continue
         if names is None:
@@ -52,17 +53,27 @@ def delimited_rows(
             continue
         if not quoted and any('"' in field for field in fields):
             _note_quotes(findings, line, names, fields)
-        if len(fields) != len(names):
+        if end is None or len(fields) != len(names):
             findings.rows += 1
-            findings.wrong(
-                "ragged_row",
-                line,
-                None,
-                f"has {len(fields)} fields, the header has {len(names)}",
-                "Give every row the same number of fields",
-            )
+            _ragged(findings, line, end, fields, names)
             continue
         yield line, dict(zip(names, fields, strict=True))
+
+
+def _ragged(
+    findings: Findings, line: int, end: int | None, fields: list[str], names: list[str]
+) -> None:
+    what, fix = (
+        "a quote opens here and is never closed at the end of a field",
+        "Close it, or read with --quoting none",
+    )
+    if end is not None:
+        what = f"has {len(fields)} fields, the header has {len(names)}"
+        if end == line:
+            fix = "Give every row the same number of fields"
+        else:
+            what += f"; a quote that opens here makes one row of the lines up to {end}"
+    findings.wrong("ragged_row", line, None, what, fix)
 
 
 def _check_names(names: list[str], findings: Findings) -> None:
@@ -101,12 +112,12 @@ def _is_quoted(sample: list[bytes], delimiter: str) -> bool:
     lines = [line.decode("utf-8", "replace") for line in sample]
     if not any('"' in line for line in lines):
         return delimiter != "\t"
-    width = len(next(iter(_quoted(enumerate(lines, 1), delimiter)), (0, []))[1])
+    width = len(next(iter(_quoted(enumerate(lines, 1), delimiter)), (0, 0, []))[2])
     whole = len(sample) < _SAMPLE
-    quoted = [fields for _, fields in _quoted(enumerate(lines, 1), delimiter)]
+    quoted = [fields for _, _, fields in _quoted(enumerate(lines, 1), delimiter)]
     if not whole:
         quoted = quoted[:-1]  # the sample may end inside a record
-    plain = [fields for _, fields in _plain(enumerate(lines, 1), delimiter)]
+    plain = [fields for _, _, fields in _plain(enumerate(lines, 1), delimiter)]
     odd_quoted = sum(len(fields) != width for fields in quoted)
     odd_plain = sum(len(fields) != width for fields in plain)
     if _has_stray(lines, delimiter) and odd_plain == 0:
@@ -140,12 +151,21 @@ def _is_wrapped(field: str) -> bool:
 
 
 def _decoded(
-    path: str | os.PathLike[str], findings: Findings, *, blank: bool
+    path: str | os.PathLike[str], findings: Findings, *, blank: bool, headed: bool
 ) -> Iterator[tuple[int, str]]:
     for number, raw in read_lines(path, findings.lines, blank=blank):
+        if len(raw.translate(None, _CONTROLS)) < len(raw) or not raw.isascii():
+            _look_at_characters(number, raw, findings)
         try:
             yield number, raw.decode()
+            headed = False
         except UnicodeDecodeError as error:
+            if headed:  # without its names no row can be read
+                raise InputError(
+                    f"byte {error.start + 1} is not UTF-8",
+                    where=f"{findings.file}:{number}",
+                    fix="Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8",
+                ) from None
             findings.rows += 1
             findings.wrong(
                 "not_utf8",
@@ -156,28 +176,62 @@ def _decoded(
             )
 
 
-def _plain(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+_CONTROLS = bytes(code for code in range(32) if code != ord("\t"))
+
+
+def _look_at_characters(line: int, raw: bytes, findings: Findings) -> None:
+    for code in sorted({byte for byte in raw if byte in _CONTROLS}):
+        findings.note("control_character", line, None, f"holds U+{code:04X}")
+    note_separators(line, raw, findings)
+
+
+def _plain(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[_Record]:
     for number, line in lines:
-        yield number, line.split(delimiter)
+        yield number, number, line.split(delimiter)
 
 
-def _quoted(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yields records that may span lines, with the line where each starts."""
+def _quoted(lines: Iterable[tuple[int, str]], delimiter: str) -> Iterator[_Record]:
+    """Yields records that may span lines."""
     csv.field_size_limit(2**31 - 1)
     place = _Place()
     reader = csv.reader(place.watch(lines), delimiter=delimiter)
     for fields in reader:
-        yield place.start, fields
-        place.start = 0
+        start, end = place.lines[0], place.lines[-1]
+        if start < end and _is_torn(place.texts, delimiter):
+            yield start, None, fields
+        else:
+            yield start, end, [field.replace(_CR, "\r") for field in fields] if place.cr else fields
+        place.lines, place.texts = [], []
+
+
+def _is_torn(texts: list[str], delimiter: str) -> bool:
+    """Whether a quote that opens a field is not closed at the end of one, so that lines run into each other."""
+    try:
+        list(csv.reader(texts, delimiter=delimiter, strict=True))
+    except csv.Error:
+        return True
+    return False
+
+
+_Record = tuple[int, int | None, list[str]]
+"""First line, last line (None where lines run into each other), fields."""
+
+_CR = "\ue00d"
+"""Stands for a CR inside a line, at which the parser of CSV would stop."""
 
 
 class _Place:
-    """Remembers the line where the current record starts."""
+    """Remembers the lines of the current record."""
 
     def __init__(self) -> None:
-        self.start = 0
+        self.lines: list[int] = []
+        self.texts: list[str] = []
+        self.cr = False
 
     def watch(self, lines: Iterable[tuple[int, str]]) -> Iterator[str]:
         for number, line in lines:
-            self.start = self.start or number
-            yield line + "\n"
+            if "\r" in line:
+                self.cr, line = True, line.replace("\r", _CR)
+            self.lines.append(number)
+            self.texts.append(line + "\n")
+            yield self.texts[-1]

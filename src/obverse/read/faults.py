@@ -70,6 +70,9 @@ FAULTS: dict[str, Kind] = {
     "unknown_format": Kind(_E, "none of the known formats", "name it with --format and --map"),
     # columns and types
     "missing_column": Kind(_E, "a column that every row lacks", "name it with --map"),
+    "duplicate_column": Kind(
+        _E, "two columns of one name", "read stops; give each column its own name"
+    ),
     "late_key": Kind(_W, "a key that appears late or in few rows", "read where it is there"),
     "type_drift": Kind(_W, "a field whose type changes from row to row", "each is read as it is"),
     "wrong_type": Kind(_E, "a value of the wrong type", "not used"),
@@ -118,6 +121,9 @@ FAULTS: dict[str, Kind] = {
     "over_token_limit": Kind(_W, "a text longer than the encoder reads", "cut at the limit"),
     "wrong_language": Kind(_W, "a text in another script or language than the rest", "kept"),
     # judgements
+    "nothing_usable": Kind(
+        _E, "a source of which no row can be used", "read stops; the other faults say why"
+    ),
     "no_positive": Kind(_W, "no positive document", "set aside"),
     "no_negative": Kind(
         _N, "no negative of its own", "kept: other topics' documents are its negatives"

@@ -35,17 +35,17 @@ def read_flag_embedding(
         if topic is None:
             continue
         view = gathering.view(topic, instruction_of(row, line, findings))
-        hard = int(row.get("instruction_negatives") or 0)
-        named = {
-            "pos": _named(row.get("pos"), row.get("pos_id")),
-            "neg": _named(row.get("neg"), row.get("neg_id")),
+        hard = hard_negatives(row)
+        items = {
+            "pos": named(row.get("pos"), row.get("pos_id")),
+            "neg": named(row.get("neg"), row.get("neg_id")),
         }
-        if hard and isinstance(named["neg"], list):
-            named |= {"instruction_neg": named["neg"][:hard], "neg": named["neg"][hard:]}
+        if hard and isinstance(items["neg"], list):
+            items |= {"instruction_neg": items["neg"][:hard], "neg": items["neg"][hard:]}
         fields = [("pos", POSITIVE), ("instruction_neg", INSTRUCTION_NEGATIVE), ("neg", NEGATIVE)]
         whole = isinstance(row.get("pos"), list) and not isinstance(row.get("neg"), str)
         add_labelled(
-            gathering, topic, view, line, named, [f for f in fields if f[0] in named], bare=whole
+            gathering, topic, view, line, items, [f for f in fields if f[0] in items], bare=whole
         )
     return gathering
 
@@ -54,16 +54,23 @@ def as_asked(row: dict[str, Any]) -> dict[str, Any]:
     """Returns the row with query and instruction apart: ``only_query`` and ``only_instruction`` say them best."""
     if row.get("only_query") is not None:
         instruction = row.get("only_instruction") or row.get("instruction")
-        named: dict[str, Any] = {"query": row["only_query"], "instruction": instruction}
+        asked: dict[str, Any] = {"query": row["only_query"], "instruction": instruction}
         if isinstance(row.get("query_id"), str):
-            named["query_id"] = _VIEW_NUMBER.sub("", row["query_id"])
-        return row | named
+            asked["query_id"] = _VIEW_NUMBER.sub("", row["query_id"])
+        return row | asked
     if row.get("prompt") and row.get("instruction") is None:
         return row | {"instruction": row["prompt"]}
     return row
 
 
-def _named(texts: Any, ids: Any) -> Any:
+def hard_negatives(row: dict[str, Any]) -> int:
+    """Returns how many of the first negatives fail the instruction alone, as our own writer says."""
+    count = row.get("instruction_negatives")
+    return count if type(count) is int and count > 0 else 0
+
+
+def named(texts: Any, ids: Any) -> Any:
+    """Returns texts with the ids that stand beside them in a list of their own."""
     if isinstance(texts, list) and isinstance(ids, list) and len(texts) == len(ids):
         return [
             {"id": doc_id, "text": text} if isinstance(text, str) else text

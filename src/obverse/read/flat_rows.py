@@ -244,7 +244,7 @@ class FlatRows:
     def add(self, part: FlatPart) -> None:
         """Adds rows in columns."""
         gathering = self.gathering
-        gathering.positive_field = part.clicked_name
+        gathering.positive_field = gathering.negative_field = part.clicked_name
         first = np.unique(part.ask_of, return_index=True)[1].tolist()
         numbers = [
             self._view(ask, part.lines[at]) for ask, at in zip(part.asked, first, strict=True)

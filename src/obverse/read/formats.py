@@ -105,7 +105,13 @@ def first_row(name: str, columns: dict[str, str] | None) -> dict[str, Any]:
         said = scratch.examples.get(worst) if worst != "empty_file" else None
         what = said[0].message if said else "holds no row"
         place = f"{name}:{said[0].line}" if said and said[0].line else name
-        fix = "Give a file with rows; the first line of a table names its columns"
+        fix = (
+            "Write one JSON object on each line, or name a table .csv or .tsv"
+            if worst in ("bad_json", "not_an_object")
+            else "Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8"
+            if worst == "not_utf8"
+            else "Give a file with rows; the first line of a table names its columns"
+        )
         raise NoRows(what, where=place, fix=fix)
     return found[1]
 

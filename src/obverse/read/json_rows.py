@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -24,7 +25,7 @@ from obverse.read.faults import Findings
 
 Row = dict[str, Any]
 
-_CONTROLS = (b"\\u0000", b"\\u0007", b"\\u0008")
+_CONTROLS = re.compile(rb"\\u00(?:0[0-8bBcCeEfF]|1[0-9a-fA-F]|7[fF])")
 _SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9", b"\xc2\x85")
 _ESCAPED_SEPARATORS = (b"\\u2028", b"\\u2029", b"\\u0085")
 _AT_ONCE = 1_000
@@ -269,16 +270,16 @@ def _array_rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[tu
 
 def _mended(line: int, raw: bytes, error: Exception, findings: Findings) -> dict[str, Any] | None:
     """Reads NaN and Infinity, which Python and pandas write, as null; anything else is broken."""
-    if b"NaN" in raw or b"Infinity" in raw:
-        try:
-            value = json.loads(raw, parse_constant=lambda name: None)
-        except ValueError:
-            value = None
-        if isinstance(value, dict):
+    value, words = _leniently(raw)
+    if isinstance(value, dict):
+        if words:
             findings.note("not_a_number", line, None, "NaN or Infinity read as null")
-            return value
+        if any(byte < 32 for byte in raw.strip()):
+            message = "a bare control character in a string, which JSON writes with a backslash"
+            findings.note("control_character", line, None, message)
+        return value
     findings.rows += 1
-    if raw[:4].count(0) >= 2 or raw[:4:3].count(0) == 1:
+    if raw.strip(b"\0 \t") and (raw[:4].count(0) >= 2 or raw[:4:3].count(0) == 1):
         message, fix = "is UTF-16 or UTF-32 text", "Save it as UTF-8: iconv -f UTF-16LE -t UTF-8"
         findings.wrong("not_utf8", line, None, message, fix)
         return None
@@ -303,7 +304,22 @@ def _mended(line: int, raw: bytes, error: Exception, findings: Findings) -> dict
     return None
 
 
+def _leniently(raw: bytes) -> tuple[Any, list[str]]:
+    """Returns a value with NaN and Infinity as null, with bare control characters in strings and with any white
+    space around it, and the words that became null; or None.
+    """
+    words: list[str] = []
+    try:
+        text = raw.decode().strip().strip("\ufeff")
+        value = json.loads(text, strict=False, parse_constant=words.append)
+    except (ValueError, RecursionError):
+        return None, []
+    return value, words
+
+
 def _json_fault(raw: bytes, error: Exception) -> str:
+    if not raw.strip(b"\0 \t"):
+        return "is nothing but NUL bytes, as a write leaves them that was cut off"
     if raw.startswith(b"version https://git-lfs"):
         return "is a Git LFS pointer, not the file itself: fetch it with git lfs pull"
     if isinstance(error, json.JSONDecodeError):
@@ -311,15 +327,19 @@ def _json_fault(raw: bytes, error: Exception) -> str:
     return "is nested too deeply"
 
 
-def _look_at_characters(line: int, raw: bytes, findings: Findings) -> None:
+def note_separators(line: int, raw: bytes, findings: Findings) -> None:
+    """Notes characters in a line that some tools take for a line end."""
     for mark in _SEPARATORS if not raw.isascii() else ():
         if mark in raw:
             point = ord(mark.decode())
             findings.note("line_separator", line, None, f"holds U+{point:04X}")
+
+
+def _look_at_characters(line: int, raw: bytes, findings: Findings) -> None:
+    note_separators(line, raw, findings)
     if b"\\u" in raw:
         for escaped in _ESCAPED_SEPARATORS:
             if escaped in raw.lower():
                 findings.note("line_separator", line, None, f"holds U+{escaped[2:].decode()}")
-        for escaped in _CONTROLS:
-            if escaped in raw:
-                findings.note("control_character", line, None, f"holds U+{escaped[2:].decode()}")
+        for escaped in sorted({found.upper() for found in _CONTROLS.findall(raw)}):
+            findings.note("control_character", line, None, f"holds U+{escaped[2:].decode()}")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import re
+import tokenize
 import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import pairwise
+from math import isinf
 from typing import Any
 
 from obverse.files import parse_json
@@ -85,20 +89,33 @@ def _said_list(text: str) -> list[Any] | None:
         found = parse_json(text.encode("utf-8", "surrogatepass"))
     except ValueError:
         try:
-            found = ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            found = _python_list(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
             return None
     fits = isinstance(found, list) and all(isinstance(item, (str, dict)) for item in found)
     return found if fits else None
 
 
+def _python_list(text: str) -> Any:
+    """Returns the list that Python or NumPy printed; NumPy puts no commas, and Python would join its strings."""
+    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    kinds = [token.type for token in tokens if token.type != tokenize.NL]
+    if any(pair == (tokenize.STRING, tokenize.STRING) for pair in pairwise(kinds)):
+        return [ast.literal_eval(each.string) for each in tokens if each.type == tokenize.STRING]
+    return ast.literal_eval(text)
+
+
 def is_blank(text: str) -> bool:
-    """Whether nothing of a text can be seen: white space, zero-width and control characters alone."""
+    """Whether nothing of a text can be seen: white space, zero-width, control and filling characters alone."""
     if not text or text.isspace():
         return True
     if text[0] > " " and text.isascii():
         return False
-    return all(unicodedata.category(char)[0] in "ZC" for char in text)
+    return all(char in _FILLERS or unicodedata.category(char)[0] in "ZCM" for char in text)
+
+
+_FILLERS = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and symbols of which nothing can be seen."""
 
 
 def _from_object(
@@ -167,10 +184,14 @@ def _text_or_reason(text: Any, title: str, where: str, line: int, findings: Find
 
 
 def _said_string(value: Any, where: str, line: int, findings: Findings) -> str:
-    findings.note("wrong_type", line, where, f"should be a string: {value!r:.40}")
+    text = ""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return " ".join(value)
-    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
+        text = " ".join(value)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool) and value == value:
+        text = str(value)
+    read = f"read as {text!r:.40}" if text else "not used"
+    findings.note("wrong_type", line, where, f"should be a string: {value!r:.40}; {read}")
+    return text
 
 
 def string_id(value: Any, field: str, line: int, findings: Findings) -> str | None:
@@ -185,6 +206,12 @@ def string_id(value: Any, field: str, line: int, findings: Findings) -> str | No
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         findings.note("wrong_type", line, field, f"an id cannot be {value!r:.40}")
+        return None
+    if value != value:
+        findings.note("missing_id", line, field, "has no id (NaN)")
+        return None
+    if isinf(value):
+        findings.note("wrong_type", line, field, f"an id cannot be {value!r}")
         return None
     text = _digits(value, findings.raw)
     findings.note("number_id", line, field, f"the number {value} read as the string {text!r}")

@@ -89,11 +89,11 @@ def table_kind(path: str | os.PathLike[str]) -> str:
     if head.startswith(b"PAR1"):
         return "parquet"
     stem = name.lower().removesuffix(".gz").removesuffix(".zst")
-    if stem.endswith(".parquet"):
-        raise InputError("is no Parquet file", where=name, fix="Write the file again")
     if head[257:262] == b"ustar":
         raise InputError("is a tar archive", where=name, fix="Unpack it and name a file of it")
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if stem.endswith(".parquet") and not start.startswith((b"{", b"[")):
+        raise InputError("is no Parquet file", where=name, fix="Write the file again")
     if start.startswith((b"{", b"[")) or stem.endswith((".jsonl", ".json", ".ndjson")):
         return "json"
     usual = "," if stem.endswith(".csv") else "\t" if stem.endswith((".tsv", ".tab")) else ""
@@ -118,6 +118,14 @@ def parquet_rows(path: str | os.PathLike[str], batch: int = 512) -> Rows:
     try:
         source = pa.parquet.ParquetFile(os.fspath(path))
     except pa.ArrowInvalid as error:
+        with open(path, "rb") as stream:
+            packed = stream.read(4) != b"PAR1"
+        if packed:
+            raise InputError(
+                "is a Parquet file in an archive",
+                where=os.fspath(path),
+                fix="Unpack it: Parquet is compressed by itself",
+            ) from None
         raise InputError(
             f"is no Parquet file ({error})", where=os.fspath(path), fix="Write the file again"
         ) from None
@@ -185,5 +193,9 @@ def column_map(text: str) -> dict[str, str]:
         target, equals, source = part.partition("=")
         if not equals or not target.strip() or not source.strip():
             raise SettingError(f"--map {text!r}: {part!r} is no name=column", fix="Write query=q")
+        if target.strip() in columns:
+            raise SettingError(
+                f"--map {text!r} names {target.strip()} twice", fix="Name one column for each"
+            )
         columns[target.strip()] = source.strip()
     return columns

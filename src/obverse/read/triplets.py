@@ -37,14 +37,19 @@ def read_triplets(
         if topic is None:
             continue
         view = gathering.view(topic, instruction_of(row, line, findings))
-        fields = labelled_fields(row)
-        said = next((key for key in _PAIR_LABELS if key in row), None)
-        if "sentence2" in row and said is not None:
-            kind = _pair_kind(row[said], said, line, findings)
-            fields = [("sentence2", kind)] if kind is not None else []
-        strange = {field for field, _ in fields if field in _LISTS and isinstance(row[field], str)}
+        fields = labelled_kinds(row, line, findings)
+        strange = {field for field, _ in fields if field in LISTS and isinstance(row[field], str)}
         add_labelled(gathering, topic, view, line, row, fields, bare=not strange)
     return gathering
+
+
+def labelled_kinds(row: Mapping[str, Any], line: int, findings: Findings) -> list[tuple[str, int]]:
+    """Returns the row's fields of documents with their kinds; the label of a pair of sentences decides its kind."""
+    said = next((key for key in _PAIR_LABELS if key in row), None)
+    if "sentence2" in row and said is not None:
+        kind = _pair_kind(row[said], said, line, findings)
+        return [("sentence2", kind)] if kind is not None else []
+    return labelled_fields(row)
 
 
 def _pair_kind(value: Any, name: str, line: int, findings: Findings) -> int | None:
@@ -62,7 +67,7 @@ _PAIRS = {"1": POSITIVE, "1.0": POSITIVE, "true": POSITIVE} | {
     "0.0": NEGATIVE,
     "false": NEGATIVE,
 }
-_LISTS = ("positives", "negatives", "pos", "neg")
+LISTS = ("positives", "negatives", "pos", "neg")
 
 
 def labelled_fields(row: Mapping[str, Any]) -> list[tuple[str, int]]:
