@@ -16,6 +16,7 @@ from obverse.errors import InputError, ModelError, SettingError
 from obverse.inputs import TEMPLATES, saved_template
 from obverse.models import load_encoder
 from obverse.records import Doc, Label, Topic, View
+from obverse.training import export as exporting
 from obverse.training.explain import as_lines, explain_batch, explained
 from obverse.training.relations import Relation
 from obverse.training.run import check_limit, precision_for
@@ -439,3 +440,19 @@ def test_the_learning_rate_is_higher_where_the_query_side_alone_is_trained() -> 
 
     assert (rate(), rate(freeze_docs=True)) == (5e-5, 1.2e-4)
     assert rate(freeze_docs=True, learning_rate=1e-6) == 1e-6
+
+
+def test_an_export_into_the_folder_where_one_stands(
+    tmp_path: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(package)
+    load = exporting.load_encoder
+    monkeypatch.setattr(exporting, "load_encoder", lambda *_, **__: load(encoder, device="cpu"))
+    monkeypatch.setattr(exporting, "_lowest_cosine", lambda *_: 1.0)
+    monkeypatch.setattr(exporting, "_write", lambda _, folder, __: (folder / "made").touch())
+    monkeypatch.chdir(tmp_path)
+    assert exporting.export(encoder, ".") == 1.0
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+    with pytest.raises(SettingError, match="made: is a file"):
+        exporting.export(encoder, tmp_path / "made" / "m")

@@ -24,7 +24,7 @@ from obverse.models import Encoder, load_encoder
 from obverse.onnx_model import KEY, OnnxModel, exported
 from obverse.records import Doc
 from obverse.sample import sample_folder
-from obverse.training.sides import is_asymmetric, side
+from obverse.training.sides import is_asymmetric, refuse_file, side
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -88,8 +88,7 @@ def _need_packages() -> None:
 
 
 def _own_folder(out: Path) -> Path:
-    if out.is_file():
-        raise SettingError("is a file", where=str(out), fix="Give a folder with --out")
+    refuse_file(out)
     if out.is_dir() and any(out.iterdir()) and exported(out) is None:
         raise SettingError(
             "holds something else than an exported model", where=str(out), fix="Give another --out"

@@ -129,6 +129,13 @@ def weights_digest(model: SentenceTransformer) -> str:
     return found.hexdigest()[:16]
 
 
+def refuse_file(out: Path) -> None:
+    """Raises SettingError if a model's folder cannot be made because it, or one above it, is a file."""
+    there = next((path for path in (out, *out.parents) if path.exists()), out)
+    if there.exists() and not there.is_dir():
+        raise SettingError("is a file", where=str(there), fix="Give a folder with --out")
+
+
 def save_model(
     model: SentenceTransformer, out: Path, template: Template, max_tokens: int, card: str
 ) -> None:

@@ -37,7 +37,7 @@ from obverse.training.processes import (
 )
 from obverse.training.run import Run, prepare, token_counter
 from obverse.training.settings import PoolEncoding, Precision, Schedule, settings_from
-from obverse.training.sides import asymmetric, merged, save_model, side
+from obverse.training.sides import asymmetric, merged, refuse_file, save_model, side
 from obverse.training.steps import need_packages
 from obverse.training.stopping import refuse_broken
 from obverse.training.topic_set import trainable
@@ -244,9 +244,7 @@ def _own_folder(out: Path, base: str) -> Path:
             train.
         ModelError: If there is no such base.
     """
-    file = next((path for path in (out, *out.parents) if path.exists()), out)
-    if not file.is_dir() and file.exists():
-        raise SettingError("is a file", where=str(file), fix="Give a folder with --out")
+    refuse_file(out)
     if (out / "modules.json").is_file() and not (out / FILE_NAME).is_file():
         raise SettingError(
             "holds a model that was not trained here", where=str(out), fix="Give another --out"
