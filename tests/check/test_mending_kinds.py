@@ -11,6 +11,7 @@ import pytest
 
 from obverse.check import check, worst
 from obverse.check.mending import mend
+from obverse.errors import SettingError
 from obverse.read import Findings, read
 from obverse.read.faults import Severity
 from obverse.records import Topic
@@ -107,6 +108,8 @@ def test_what_is_in_order_comes_out_as_it_was(tmp_path: Path, jsonl: Jsonl, good
         row("q", "m", [doc("a", ["A", "B"], title=3)], [doc("b", "B", title=["x"])]),
         row("q", "m", [doc("a", "A", position="x")], [doc("b", "B", position=-1)], timestamp="?"),
         {"query": "m", "impressions": [doc(1, "A", clicked="yes"), doc(2, "B", clicked="maybe")]},
+        {"sentence1": "m", "sentence2": "A", "label": 1.0, "query_id": 1},
+        {"query": "m", "doc_id": 1, "text": "A", "clicked": 1, "session_id": ["x"]},
     ],
 )
 def test_what_is_odd_is_settled_as_reading_settles_it(
@@ -182,3 +185,16 @@ def test_values_that_json_does_not_have(tmp_path: Path) -> None:
     mend(tmp_path / "rows.parquet", tmp_path / "fixed.jsonl")
     (made,) = map(json.loads, (tmp_path / "fixed.jsonl").read_text().splitlines())
     assert (made["price"], made["day"], made["raw"]) == ("3.5", "2024-01-01", "x")
+
+
+def test_what_cannot_be_mended_is_said(
+    tmp_path: Path, jsonl: Jsonl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = jsonl("k\tA\tB", name="triples.tsv")
+    with pytest.raises(SettingError, match="first line that names the columns"):
+        mend(path, tmp_path / "fixed.tsv", format="msmarco")
+    mend(jsonl(INF_IR), tmp_path / "fixed.jsonl")
+    assert "rows of the format inf_ir are written as they are" in capsys.readouterr().err
+    pairs = [{"sentence1": "k", "sentence2": "A", "label": label} for label in (1, 0.4)]
+    changes = mend(jsonl(*pairs), tmp_path / "fixed.jsonl")
+    assert changes == {"rows that label no document left out": 1}

@@ -161,3 +161,72 @@ def test_the_check_takes_what_a_read_takes(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0 and "stray_quotes" in result.stdout
     assert '"red"' in (tmp_path / "b.tsv").read_text()
+
+
+def test_bytes_of_another_code_never_become_ids_or_queries(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "A"}\n')
+    (tmp_path / "topics.tsv").write_bytes("1\tthé\n".encode("latin-1"))
+    (tmp_path / "qrels.tsv").write_bytes("1\t0\td\t1\n1\t0\té\t1\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"qrels\.tsv:2: byte 5 is not UTF-8"):
+        texts(tmp_path, format="trec")
+    (tmp_path / "qrels.tsv").write_text("1\t0\td\t1\n")
+    (example,) = check(tmp_path).examples["not_utf8"]
+    assert (Path(example.file).name, example.line) == ("topics.tsv", 1)
+    (tmp_path / "topics.tsv").write_text("1\tk\n2 no tab\n")
+    assert check(tmp_path).examples["ragged_row"][0].line == 2
+
+
+def test_ids_that_are_no_list(tmp_path: Path, jsonl: Jsonl) -> None:
+    (tmp_path / "corpus.jsonl").write_text(
+        '{"docid": "ab", "text": "A"}\n{"docid": "5", "text": "B"}\n'
+    )
+    path = jsonl(
+        {"query_text": "k", "positive_document_ids": "ab", "negative_document_ids": 5},
+        {"query_text": "l", "positive_document_ids": {"x": 1}, "negative_document_ids": None},
+    )
+    findings = check(path)
+    assert findings.usable == 1 and findings.counts["wrong_type"] == 1
+    assert findings.examples["string_for_list"][0].field == "positive_document_ids"
+    assert texts(path) == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("positive", "code"),
+    [
+        (None, "no_positive"),
+        (5, "wrong_type"),
+        ([5], "wrong_type"),
+        ([[{"role": "user", "content": None}]], "null_text"),
+        ("A", ""),
+        ([{"role": "user", "content": "A"}], "object_for_list"),
+    ],
+)
+def test_messages_of_other_forms(jsonl: Jsonl, positive: Any, code: str) -> None:
+    row = {"messages": [{"role": "user", "content": "k"}], "positive_messages": positive}
+    other = {"role": "user", "content": "l"}
+    findings = check(jsonl(row, {"messages": [other], "positive_messages": [[other]]}))
+    assert not code or findings.counts[code]
+
+
+def test_sessions_and_times_are_one_however_they_are_written(jsonl: Jsonl) -> None:
+    def log(sessions: list[Any], factor: float) -> Path:
+        rows = [
+            {
+                "session_id": sessions[n % len(sessions)],
+                "query": "k",
+                "doc_id": str(n),
+                "text": f"T{n}",
+                "position": n + 1,
+                "clicked": n == 2,
+                "timestamp": int(1_700_000_000 * factor) + n * int(factor),
+            }
+            for n in range(4)
+        ]
+        return jsonl(*rows)
+
+    plain = list(read(log(["7"], 1), findings=Findings()))
+    for sessions in (["7"], [7], ["7", 7], [7.0, "7", 7]):
+        for factor in (1, 1e3, 1e6, 1e9):
+            assert list(read(log(sessions, factor), findings=Findings())) == plain
+    findings = check(log(["7"], 1e14))
+    assert findings.counts["bad_time"] == 4

@@ -230,6 +230,8 @@ _STOPS = {
     "is a tar archive": "cut_archive",
     "UTF-16": "not_utf8",
     "is not UTF-8": "not_utf8",
+    "has no tab": "ragged_row",
+    "block has no <num>": "ragged_row",
     "two columns are called": "duplicate_column",
 }
 

@@ -97,6 +97,12 @@ class RowMender:
             if made.get(stamp) not in (None, "") and seconds(made[stamp]) is None:
                 made[stamp] = None
                 self._changes["timestamps that are none made null"] += 1
+        if isinstance(made.get("session_id"), (list, dict)):
+            made["session_id"] = repr(made["session_id"])
+            self._changes["sessions that are no ids made strings"] += 1
+        if self._form == "triplets" and not self._fields(row):
+            self._changes["rows that label no document left out"] += 1
+            return None
         left = self._documents(made, answers)
         if left is not None:
             for code, count in self._noted.counts.items():

@@ -57,6 +57,12 @@ def mend(
     changes: Counter[str] = Counter()
     findings = Findings(collect=True)
     form = format or guess(source, dict(columns or {}))[0]
+    if form == "msmarco":
+        raise SettingError(
+            "--fix needs a first line that names the columns",
+            where=os.fspath(source),
+            fix="Write one: query, positive, negative",
+        )
     if form == "topics":
         left = write_topics(out, read(source, "topics", findings=findings))
         changes["topics left out"] = findings.rows - findings.usable
@@ -160,6 +166,8 @@ def _settled(
 ) -> Iterator[Row]:
     """Yields the rows as they should be; they are read twice, as many rows together say what answers a query."""
     if form not in FORMS:
+        if form != "corpus":
+            say(f"fix: lines are mended; rows of the format {form} are written as they are")
         for _, row in found(findings):
             settled = mended_document(row, changes) if form == "corpus" else row
             if settled is not None:

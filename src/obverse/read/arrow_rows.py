@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from obverse.read.documents import Passages, marks_of
-from obverse.read.flat_rows import FlatPart, Names, Numbering, roles
+from obverse.read.flat_rows import FlatPart, Names, Numbering, in_seconds, roles
 from obverse.read.json_rows import Row, is_plain
 from obverse.read.judgements import CLICKED, LAST_POSITION, NO_POSITION, SHOWN, Numbers
 from obverse.read.numbered import DocNumbers, is_odd, odd_among
@@ -77,7 +77,7 @@ class ArrowColumns:
             positions.astype(np.int32),
             sessions,
             session_of,
-            np.where(abs(times) > 1e11, times / 1000, times.astype(np.float64)),
+            in_seconds(times.astype(np.float64)),
             self._named["clicked"],
         )
 

@@ -16,7 +16,7 @@ from obverse.errors import SettingError
 from obverse.read.ahead import blocks_ahead
 from obverse.read.click_rules import ClickRule, Judging
 from obverse.read.faults import Findings
-from obverse.read.flat_rows import FlatRows, FlatWork, Numbering
+from obverse.read.flat_rows import FlatRows, FlatWork, Numbering, session_name
 from obverse.read.gathering import Gathering
 from obverse.read.json_rows import Row
 from obverse.read.judgements import CLICKED, LAST_POSITION, NO_POSITION, SHOWN
@@ -91,7 +91,7 @@ def read_clicks(
         if isinstance(session, (list, dict)):
             findings.note("wrong_type", line, "session_id", f"an id cannot be {session!r:.40}")
             session = repr(session)
-        number = 0 if session is None else sessions[session]
+        number = 0 if session is None or session != session else sessions[session_name(session)]
         _add_row(gathering, topic, view, number, line, row)
 
     flat = FlatRows(gathering, _FLAT_NAMES, sessions, long_way)
@@ -302,7 +302,7 @@ def _note_time(gathering: Gathering, topic: int, stamp: Any, line: int) -> None:
 
 
 def seconds(stamp: Any) -> float | None:
-    """Returns a time in seconds since 1970: from such a number, from milliseconds, or from an ISO 8601 date."""
+    """Returns a time in seconds since 1970: from a number of them or of finer parts, or from an ISO 8601 date."""
     if isinstance(stamp, datetime):
         return stamp.replace(tzinfo=stamp.tzinfo or UTC).timestamp()
     if isinstance(stamp, bool):
@@ -311,7 +311,11 @@ def seconds(stamp: Any) -> float | None:
         number = float(stamp)
         if not isfinite(number):
             return None
-        return number / 1000 if abs(number) > 1e11 else number
+        if abs(number) > 1e20:
+            return None
+        while abs(number) > 1e11:
+            number /= 1000
+        return number
     except (TypeError, ValueError, OverflowError):
         pass
     try:

@@ -108,9 +108,22 @@ def flat_part(
         np.asarray(columns.get("position", [NO_POSITION] * count), dtype=np.int32),
         list(sessions) if names is None else _all(sessions, names),
         np.zeros(count, dtype=np.int64) if names is None else sessions.of(names),
-        np.where(abs(times) > 1e11, times / 1000, times),
+        in_seconds(times),
         clicked,
     )
+
+
+def in_seconds(times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns times in seconds, where some are in milliseconds or microseconds, ``[n]``."""
+    while (fine := abs(times) > 1e11).any():
+        times = np.where(fine, times / 1000, times)
+    return times
+
+
+def session_name(session: Any) -> str:
+    """Returns a session's id as the string it is: 7, 7.0 and "7" are one."""
+    whole = isinstance(session, float) and session.is_integer()
+    return str(int(session) if whole else session)
 
 
 def _all(numbering: Numbering, keys: Sequence[Any]) -> list[Any]:
@@ -253,9 +266,10 @@ class FlatRows:
         topics = gathering.topics_of(views)
         gathering.findings.rows += len(views)
         gathering.more_rows(topics)
-        sessions = np.asarray(
-            [0, *(0 if name is None else self.sessions[name] for name in part.sessions)]
-        )
+        names = part.sessions
+        if not set(map(type, names)) <= {str, type(None)}:
+            names = [None if name is None else session_name(name) for name in names]
+        sessions = np.asarray([0, *(0 if name is None else self.sessions[name] for name in names)])
         gathering.judgements.add_rows(
             views=views,
             docs=part.docs,

@@ -20,11 +20,18 @@ def qrels_rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[Jud
     findings.file = os.fspath(path)
     empty = True
     for line, raw in read_lines(path, findings.lines):
-        fields = raw.decode("utf-8", "replace").split("\t")
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            what = f"byte {error.start + 1} is not UTF-8"
+            fix = "Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8"
+            findings.wrong("not_utf8", line, None, what, fix)
+            continue
+        fields = text.split("\t")
         if len(fields) == 1 and raw.count(b",") in (2, 3):
-            fields = raw.decode("utf-8", "replace").split(",")
+            fields = text.split(",")
         if len(fields) < 3:
-            fields = raw.decode("utf-8", "replace").split()
+            fields = text.split()
         if len(fields) == 4:
             query_id, _, doc_id, grade = fields
         elif len(fields) == 3:
@@ -55,7 +62,7 @@ def qrels_rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[Jud
         empty = False
         yield line, query_id, doc_id, found
     findings.close_lines()
-    if empty and "bad_grade" not in findings.counts and "ragged_row" not in findings.counts:
+    if empty and findings.counts.keys().isdisjoint(("bad_grade", "ragged_row", "not_utf8")):
         findings.wrong(
             "empty_file", None, None, "holds no judgement", "Write query-id, corpus-id, score"
         )

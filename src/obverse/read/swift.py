@@ -35,15 +35,20 @@ def read_swift(
         if topic is None:
             continue
         view = gathering.view(topic, instruction_of(asked, line, findings))
-        documents = {
-            "positive_messages": [said(turns, "user") for turns in row["positive_messages"] or []],
-            "negative_messages": [
-                said(turns, "user") for turns in row.get("negative_messages") or []
-            ],
-        }
         fields = [("positive_messages", POSITIVE), ("negative_messages", NEGATIVE)]
+        documents = {name: _documents(row.get(name), name, line, findings) for name, _ in fields}
         add_labelled(gathering, topic, view, line, documents, fields)
     return gathering
+
+
+def _documents(value: Any, field: str, line: int, findings: Findings) -> Any:
+    """Returns what the user says in each list of messages; one list alone is a list of one."""
+    if not isinstance(value, list):
+        return value
+    if value and all(isinstance(turn, dict) for turn in value):
+        findings.note("object_for_list", line, field, "one list of messages read as a list of one")
+        value = [value]
+    return [said(turns, "user") if isinstance(turns, list) else turns for turns in value]
 
 
 def said(turns: Any, role: str) -> str | None:

@@ -75,7 +75,7 @@ class _Wanted:
         self, row: dict[str, Any], topic: int, view: int, line: int, findings: Findings
     ) -> None:
         for field, kind in _IDS:
-            for name in row.get(field) or ():
+            for name in _names(row.get(field), field, line, findings):
                 if type(name) is not str:
                     name = string_id(name, field, line, findings)
                 if name is None:
@@ -111,6 +111,15 @@ class _Wanted:
                 gathering.because(self._topics[at], "judged documents are not in the corpus")
             else:
                 gathering.judgements.add(self._views[at], doc, self._kinds[at], self._lines[at])
+
+
+def _names(value: Any, field: str, line: int, findings: Findings) -> list[Any]:
+    """Returns the ids of a field; one alone is a list of one."""
+    if value is None or isinstance(value, list):
+        return value or []
+    if isinstance(value, str):
+        findings.note("string_for_list", line, field, f"{value!r:.40} read as one id")
+    return [value]
 
 
 def _corpus(

@@ -98,7 +98,16 @@ def read_trec_topics(path: str | os.PathLike[str]) -> list[tuple[str, str, str]]
         InputError: With file and line, if a line has no tab or a block no number.
     """
     with open_bytes(path) as stream:
-        text = stream.read().decode("utf-8", "replace").removeprefix("\ufeff")
+        raw = stream.read()
+    try:
+        text = raw.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        at = raw.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            "is not UTF-8",
+            where=f"{os.fspath(path)}:{at}",
+            fix="Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8",
+        ) from None
     if "<top>" in text.lower():
         return [_block(block, path) for block in _TOP.findall(text)]
     topics = []
