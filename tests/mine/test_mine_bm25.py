@@ -271,3 +271,12 @@ def test_the_corpus_is_never_written_over_and_its_digest_is_noted(
     with pytest.raises(SystemExit):
         main()
     assert "corpus.jsonl" in read_json("mined.jsonl.made.json")["inputs"]
+
+
+def test_topics_without_documents_get_them_from_the_corpus() -> None:
+    views = (View("", {"p": P}), View("only small", {"a": P, "p": H}))
+    (made,) = mine([Topic("t", "red kettle", (), views)], CORPUS)
+    assert [doc.doc_id for doc in made.docs] == ["p", "a", "c"]
+    assert negatives(made) == ["c"]
+    with pytest.raises(InputError, match="'gone', which the corpus lacks"):
+        list(mine([Topic("t", "red kettle", (), (View("", {"gone": P}),))], CORPUS))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from obverse.errors import SettingError
+from obverse.errors import InputError, SettingError
 from obverse.log import say
 from obverse.mine.choosing import Miner, with_negatives
 from obverse.mine.windows import Window
@@ -68,7 +69,8 @@ def mine(
     the view's origin says how many were ``mined``.
 
     Args:
-        topics: What to mine for; the query alone is asked, without any instruction.
+        topics: What to mine for; the query alone is asked, without any instruction. Topics without documents, as in
+            a topics benchmark, get those that their views label from the corpus.
         corpus: The documents to mine from.
         by: ``bm25``, ``dense``, or ``bm25+dense``, which takes from the two in turn.
         take: Negatives per topic.
@@ -91,9 +93,11 @@ def mine(
 
     Raises:
         SettingError: If a setting makes no sense.
+        InputError: If a topic has no documents and the corpus lacks one that it labels.
     """
     window = Window(first_rank, last_rank, min_score, max_score, below_positive)
-    docs = list(corpus.values()) if isinstance(corpus, Mapping) else list(corpus)
+    docs = list(corpus.values() if isinstance(corpus, Mapping) else corpus)
+    by_id = corpus if isinstance(corpus, Mapping) else {doc.doc_id: doc for doc in docs}
     if not docs:
         raise SettingError("the corpus is empty", fix="Give documents to mine from")
     methods = _methods(by)
@@ -108,7 +112,7 @@ def mine(
     ]
     miner = Miner(docs, window, take, pick, seed, Drops() if drops is None else drops, len(methods))
     rest = iter(topics)
-    while batch := list(islice(rest, _BATCH)):
+    while batch := [_with_docs(topic, by_id) for topic in islice(rest, _BATCH)]:
         queries = [topic.query for topic in batch]
         found = [list(each.search_all(queries, last_rank)) for each in indexes]
         for number, topic in enumerate(batch):
@@ -120,6 +124,20 @@ def mine(
             origin = {"mined_by": by, "mined": len(chosen)}
             yield with_negatives(topic, [docs[at] for at in chosen], origin)
     say(f"mine: {miner.starved}")
+
+
+def _with_docs(topic: Topic, corpus: Mapping[str, Doc]) -> Topic:
+    """Returns a topic that has its documents."""
+    if topic.docs:
+        return topic
+    wanted = dict.fromkeys(doc_id for view in topic.views for doc_id in view.labels)
+    missing = next((doc_id for doc_id in wanted if doc_id not in corpus), None)
+    if missing is not None:
+        raise InputError(
+            f"topic {topic.topic_id!r} labels document {missing!r}, which the corpus lacks",
+            fix="Give the corpus that the topics were judged on",
+        )
+    return replace(topic, docs=tuple(corpus[doc_id] for doc_id in wanted))
 
 
 def _methods(by: str) -> list[str]:
