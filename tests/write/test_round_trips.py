@@ -250,3 +250,5 @@ def test_a_writer_never_writes_over_its_input_and_a_folder_is_one(tmp_path: Path
     assert source.read_bytes() == before and list(tmp_path.iterdir()) == [source]
     assert written(str(source), "--format", "beir", "--out", str(tmp_path), "--split", "dev") == 0
     assert (tmp_path / "qrels" / "dev.tsv").is_file()
+    assert written(str(source), "--format", "beir", "--out", str(tmp_path), "--split", "test") == 2
+    assert not (tmp_path / "qrels" / "test.tsv").exists()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from obverse.errors import InputError
+from obverse.errors import InputError, SettingError
 from obverse.files import to_json, whole_file
 from obverse.inputs import Template
 from obverse.records import Topic
@@ -24,8 +24,18 @@ def write_beir(
 
     Positives have the grade 1, both kinds of negatives 0. Empty ids, and tabs and line ends in ids, which a TSV
     cannot hold, are refused. A second text under a known id gets an id of its own.
+
+    Raises:
+        InputError: For such an id.
+        SettingError: If the folder holds another split, whose queries and documents would be written over.
     """
     folder, count = Path(path), 0
+    if others := sorted(p.name for p in (folder / "qrels").glob("*.tsv") if p.stem != split):
+        raise SettingError(
+            f"holds qrels/{others[0]}, whose queries and documents would be written over",
+            where=str(folder),
+            fix="Name a folder of its own for each split with --out",
+        )
     own = OwnIds()
     with (
         whole_file(folder / "queries.jsonl") as queries,
