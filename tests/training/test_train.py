@@ -301,6 +301,16 @@ def test_a_collapse_stops_though_dropout_keeps_the_vectors_apart(
         trained(encoder, tmp_path / "m", steps=40, learning_rate=1.0, max_grad_norm=0)
 
 
+def test_adapters_begin_at_what_the_seed_says(tmp_path: Path, encoder: str) -> None:
+    pytest.importorskip("peft")
+    found = []
+    for number, seed in enumerate((0, 0, 1)):
+        torch.rand(1 + number)
+        trained(encoder, tmp_path / f"m{number}", lora=4, seed=seed, pick="first", steps=1)
+        found.append((tmp_path / f"m{number}" / "model.safetensors").read_bytes())
+    assert found[0] == found[1] != found[2]
+
+
 def test_weights_that_the_last_step_broke_are_not_saved(tmp_path: Path, encoder: str) -> None:
     with pytest.raises(SettingError, match="the last step left weights"):
         trained(encoder, tmp_path / "m", steps=1, learning_rate=1e39, max_grad_norm=0, warmup=0)

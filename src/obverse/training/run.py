@@ -12,6 +12,7 @@ from obverse.inputs import Template, saved_template, template_named
 from obverse.log import say
 from obverse.models import load_model, locate, template_of_prompts
 from obverse.records import Topic
+from obverse.sampling import seed_for
 from obverse.training.collator import Collator, Known
 from obverse.training.loss import check_widths
 from obverse.training.plan import Plan
@@ -309,8 +310,12 @@ def _known(forward: Forward, texts: list[str], what: str) -> Known:
 
 
 def _set_up_learning(run: Run) -> None:
+    import torch
+
     settings, learner = run.settings, run.learner
     if settings.lora:
+        # Adapters begin at random numbers, which must not depend on what this process has drawn before.
+        torch.manual_seed(seed_for(settings.seed, "lora") % 2**63)
         add_lora(learner, settings.lora, settings.lora_alpha, settings.lora_dropout)
     freeze_layers(learner, settings.freeze_layers)
     if settings.gradient_checkpointing:
