@@ -129,6 +129,7 @@ def test_rows_without_a_click_stay_where_another_row_answers_the_query(
         row("q", "k", [doc("a", "A")], [doc("b", " a")]),
         row("r", "l", [], [doc("c", "C")]),
         row("s", "m", [doc("a", "A")], instruction=5),
+        row("q", "another", [doc("e", "E")], [doc("a", "A")]),
     )
     changes = mend(path, tmp_path / "fixed.jsonl")
     assert changes["rows without a positive left out"] == 1
@@ -136,7 +137,10 @@ def test_rows_without_a_click_stay_where_another_row_answers_the_query(
     assert (
         labels(tmp_path / "fixed.jsonl")
         == labels(path)
-        == {"k": {"": {"A": "positive", "C": "negative"}}}
+        == {
+            "k": {"": {"A": "positive", "C": "negative"}},
+            "another": {"": {"E": "positive", "A": "negative"}},
+        }
     )
 
 

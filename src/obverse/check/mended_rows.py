@@ -114,7 +114,8 @@ class RowMender:
         quiet = Findings(collect=True)
         name = next((asked[key] for key in QUERY_ID_KEYS if asked.get(key) is not None), None)
         topic = string_id(name, "", 0, quiet) if name is not None else None
-        known = f"id {topic}" if topic else f"query {text_uid(query_of(asked))}"
+        query = text_uid(query_of(asked))  # an id with another query is another topic
+        known = f"{topic or ''} {query}" if self._form != "promptriever" else f"{query}"
         return known, instruction_of(asked, 0, quiet)
 
     def _positives(self, row: Row) -> list[Passage]:
