@@ -13,7 +13,7 @@ HOME = Path(obverse.__file__).parent
 LAYERS = [
     {"errors", "sampling", "log", "records", "provenance", "text_table"},
     {"identity", "inputs", "files"},
-    {"stages", "onnx_model", "models", "trec", "endpoint", "mteb_adapter"},
+    {"stages", "onnx_model", "models", "model_digest", "trec", "endpoint", "mteb_adapter"},
     {"sample", "read", "search", "corpus_vectors", "filed_docs"},
     {"mine", "llm", "write", "split", "dedup"},
     {"mix", "ledger", "cards"},

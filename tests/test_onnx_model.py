@@ -18,7 +18,7 @@ from tiny_encoder import dual_topics, make_encoder
 
 from obverse.errors import MissingExtra, ModelError, SettingError
 from obverse.inputs import TEMPLATES
-from obverse.mine.dense import model_digest
+from obverse.model_digest import model_digest
 from obverse.models import load_encoder
 from obverse.onnx_model import OnnxModel
 from obverse.records import Doc

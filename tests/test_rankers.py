@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from obverse.benchmarks.benchmark import Search
 from obverse.benchmarks.topics import benchmark_of_topics
@@ -164,6 +165,19 @@ def test_kept_vectors_are_reused_and_never_those_of_another_model(tmp_path: Path
     assert np.array_equal(third.of(DOCS), whole) and len(third_encoder.asked) == 1
     with pytest.raises(InputError, match="holds vectors of"):
         CorpusVectors(LetterEncoder("other")).keep_in(tmp_path)
+
+
+def test_kept_vectors_are_not_those_of_a_model_trained_again_in_the_same_folder(
+    tmp_path: Path,
+) -> None:
+    encoder: Any = LetterEncoder()
+    encoder.model = torch.nn.Linear(2, 2)
+    CorpusVectors(encoder).keep_in(tmp_path)
+    CorpusVectors(encoder).keep_in(tmp_path)
+    with torch.no_grad():
+        encoder.model.bias += 1
+    with pytest.raises(InputError, match=r"holds vectors of .*'weights'"):
+        CorpusVectors(encoder).keep_in(tmp_path)
 
 
 def test_vectors_on_disk_are_searched_where_they_lie_and_give_the_same_run(tmp_path: Path) -> None:

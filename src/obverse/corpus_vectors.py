@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from obverse.errors import InputError
 from obverse.files import read_json, whole_file, write_json
 from obverse.log import progress
+from obverse.model_digest import model_digest
 from obverse.models import Encoder, Vectors
 from obverse.records import Doc
 
@@ -88,12 +89,14 @@ class CorpusVectors:
         input string). A chunk counts only when both are whole.
 
         Raises:
-            InputError: If the folder holds vectors of another model, template or token limit, or a damaged chunk.
+            InputError: If the folder holds vectors of another model, of other weights, template or token limit, or a
+                damaged chunk.
         """
         self._home = Path(folder)
         self._home.mkdir(parents=True, exist_ok=True)
         own = {
             "model": self.encoder.name,
+            "weights": model_digest(self.encoder),
             "template": self.encoder.template.digest,
             "max_tokens": self.encoder.max_tokens,
         }

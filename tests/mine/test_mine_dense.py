@@ -105,7 +105,7 @@ def test_union_takes_from_both_in_turn_and_the_cut_is_the_encoders() -> None:
 
 
 def test_the_models_digest_is_of_all_weights_and_of_the_pooling() -> None:
-    from obverse.mine.dense import model_digest
+    from obverse.model_digest import model_digest
 
     class Pooling(torch.nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self, mode: str, last: float) -> None:

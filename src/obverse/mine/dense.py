@@ -12,7 +12,7 @@ import numpy as np
 from obverse.log import progress
 from obverse.mine.faiss_index import FaissFlat, require_faiss
 from obverse.mine.kept import Kept, docs_digest
-from obverse.onnx_model import OnnxModel
+from obverse.model_digest import model_digest
 from obverse.records import Doc
 from obverse.search import tie_places, top_docs
 
@@ -89,19 +89,3 @@ class DenseIndex:
             return []
         asked: Vectors = self._encoder.queries([(query, "")])
         return [float(score) for score in self._encoder.docs(docs) @ asked[0]]
-
-
-def model_digest(encoder: Encoder) -> str:
-    """Returns a hash of the encoder: every tensor, and the settings of its modules (pooling and the like)."""
-    if isinstance(encoder.model, OnnxModel):
-        return encoder.model.digest
-    state = hashlib.blake2b(digest_size=32)
-    for name, tensor in sorted(encoder.model.state_dict().items()):
-        state.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
-        state.update(tensor.float().cpu().contiguous().numpy().tobytes())
-    for module in getattr(encoder.model, "modules", tuple)():
-        if hasattr(module, "get_config_dict"):
-            settings = dict(module.get_config_dict())
-            settings.pop("max_seq_length", None)  # the encoder's own limit counts
-            state.update(f"{type(module).__name__}{sorted(settings.items())!r}".encode())
-    return state.hexdigest()
