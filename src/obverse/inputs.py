@@ -87,8 +87,8 @@ TEMPLATES: dict[str, Template] = {
     ),
     "gte": Template(),
     "qwen3": Template(
-        "Instruct: {instruction}\nQuery: {query}",
-        "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: {query}",
+        "Instruct: {instruction}\nQuery:{query}",
+        "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:{query}",
     ),
     "promptriever": Template(
         "query:  {query} {instruction}", "query:  {query}", "passage:  {title} {text}"

@@ -85,6 +85,14 @@ def test_round_trip(tmp_path: Path, format: str) -> None:
     )
 
 
+@pytest.mark.parametrize("format", sorted(FOLDERS))
+def test_own_folders_are_recognised_and_have_no_fault(tmp_path: Path, format: str) -> None:
+    write(tmp_path / "data", TOPICS, format)
+    findings = Findings()
+    assert list(read(tmp_path / "data", findings=findings))
+    assert set(findings.counts) <= {"line_separator"}  # in the texts, as they were
+
+
 @pytest.mark.parametrize("format", ["promptriever", "tevatron", "flag_embedding", "arctic"])
 def test_topics_and_document_ids_survive(tmp_path: Path, format: str) -> None:
     path = tmp_path / "data"

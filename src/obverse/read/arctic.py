@@ -47,7 +47,7 @@ def read_arctic(path: str | os.PathLike[str], findings: Findings) -> Iterator[To
             "id": row.get("DOCUMENT_NAME") or _quiet_id(key),
             "text": row.get("DOCUMENT_TEXT", row.get("DOCUMENT")),
         }
-        for passage, _ in passages(item, "DOCUMENT_TEXT", line, findings)[0]:
+        for passage, _ in passages([item], "DOCUMENT_TEXT", line, findings)[0]:
             numbers[key] = gathering.documents.number(passage, line, "DOCUMENT_TEXT")
     names = (folder / "labels.parquet", folder / "relations.parquet")
     labels = next((name for name in names if name.is_file()), names[0])

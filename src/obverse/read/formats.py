@@ -126,6 +126,8 @@ def _guess_folder(folder: Path) -> tuple[str, str]:
         return "topics", "a folder with topics"
     if {"queries.parquet", "documents.parquet"} <= stems:
         return "arctic", "a folder with queries.parquet and documents.parquet"
+    if {"corpus.jsonl", "train.jsonl"} <= stems:
+        return "tevatron", "a folder with corpus.jsonl and train.jsonl"
     if any(name.startswith("collection") for name in stems):
         return "msmarco", "a folder with collection.tsv"
     if any(name.startswith("topics") for name in stems) and any("qrels" in n for n in stems):

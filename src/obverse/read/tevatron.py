@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from obverse.errors import SettingError
+from obverse.files import in_folder
 from obverse.read.faults import Findings
 from obverse.read.flag_embedding import as_asked
 from obverse.read.gathering import Gathering
@@ -36,6 +37,7 @@ def read_tevatron(
     """Returns the topics of a Tevatron file.
 
     Args:
+        path: A file, or a folder with ``train.jsonl`` and ``corpus.jsonl``.
         corpus: The documents of the new form; by default ``corpus.jsonl`` beside the file.
         workers: Processes that work ahead on a large JSON Lines file; by default as many as there are processors,
             up to 4. They change nothing but the time.
@@ -43,6 +45,8 @@ def read_tevatron(
     Raises:
         SettingError: If the rows name documents and there is no corpus.
     """
+    if Path(path).is_dir():
+        path = in_folder(path, "train.jsonl")
     gathering = Gathering(findings, "tevatron")
     wanted = _Wanted()
     fields = [("positive_passages", POSITIVE), ("negative_passages", NEGATIVE)]
