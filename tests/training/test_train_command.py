@@ -11,7 +11,7 @@ import pytest
 from tiny_encoder import dual_topics
 
 from obverse.errors import SettingError
-from obverse.files import write_topics
+from obverse.files import hold, write_topics
 from obverse.training import trainer
 from obverse.training.trainer import train
 
@@ -49,6 +49,21 @@ def test_faults_are_said_before_torch_is_loaded(
     assert done.returncode == 2 and words in done.stderr, done.stderr
     assert "Traceback" not in done.stderr and done.stdout.strip() == "False"
     assert not (tmp_path / "model").exists()
+
+
+def test_two_runs_do_not_write_into_one_folder(tmp_path: Path, encoder: str) -> None:
+    out = tmp_path / "model"
+
+    def run() -> None:
+        train(dual_topics(4), base=encoder, out=out, steps=1, batch_size=2, max_tokens=32)
+
+    other = hold(out / ".lock", elsewhere="", busy="")
+    with pytest.raises(SettingError, match=rf"another run is writing here \(process {os.getpid()}"):
+        run()
+    assert not (out / "checkpoints").exists()
+    os.close(other)
+    run()
+    assert (out / "modules.json").is_file() and not (out / ".lock").exists()
 
 
 def test_a_finished_run_is_not_trained_again_and_changes_are_said(

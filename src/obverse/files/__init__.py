@@ -16,6 +16,7 @@ from obverse.files.json_text import (
     write_json_lines,
 )
 from obverse.files.lines import BOM, LineFacts, line_blocks, read_line_blocks, read_lines
+from obverse.files.locking import hold
 from obverse.files.opening import open_bytes
 from obverse.files.repeated_keys import key_count, may_repeat_keys, repeated_keys
 from obverse.files.topic_tables import (
@@ -37,6 +38,7 @@ __all__ = [
     "LineFacts",
     "digest",
     "digests_of",
+    "hold",
     "in_folder",
     "key_count",
     "line_blocks",

@@ -11,7 +11,6 @@ All shards of a run are read, whoever wrote them: that is the merge.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import threading
 import time
@@ -20,7 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from obverse.errors import InputError, SettingError
+from obverse.errors import InputError
+from obverse.files import hold
 from obverse.llm.journal_found import Found
 from obverse.llm.journal_index import Index, Place
 from obverse.llm.journal_lines import Segment, cut_tail, decode, scan
@@ -56,7 +56,11 @@ class Journal:
         self._readers: dict[int, int] = {}
         self._guard = threading.RLock()
         self._closed = threading.Event()
-        self._lock = _locked(self.folder)
+        self._lock = hold(
+            self.folder / "lock",
+            elsewhere="Name another one with --run",
+            busy="Wait for it, or give each process its part with --shard 0/2, 1/2",
+        )
         try:
             self._load()
         except BaseException:
@@ -246,28 +250,3 @@ def _row(
         "parts": made_of,
         **facts,
     }
-
-
-def _locked(folder: Path) -> int:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise SettingError(
-            f"the run's folder cannot be written: {error.strerror}",
-            where=str(folder),
-            fix="Name another one with --run",
-        ) from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        owner = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
-        os.close(descriptor)
-        raise SettingError(
-            f"another run is writing here (process {owner})",
-            where=str(folder),
-            fix="Wait for it, or give each process its part with --shard 0/2, 1/2",
-        ) from None
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-    return descriptor

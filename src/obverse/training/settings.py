@@ -66,6 +66,7 @@ class Settings:
         for name in ("freeze_layers", "weight_decay", "max_grad_norm", "lora", "negatives"):
             self._need(name, getattr(self, name) >= 0, "Give 0 or more")
         self._need("keep_tokens", self.keep_tokens >= 0, "Give 0 or more")
+        self._need("keep_tokens", self.chunked or not self.keep_tokens, "It is for --chunked")
         self._need("micro_tokens", self.micro > 0, "Give a positive number")
         self._need("instruction_negatives", self.instruction_negatives >= 0, "Give 0 or more")
         for name in ("warmup", "average", "average_last", "lora_dropout"):

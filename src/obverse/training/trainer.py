@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from obverse.cards.model_card import base_name, model_card
 from obverse.errors import InputError, SettingError
-from obverse.files import read_json, write_json
+from obverse.files import hold, read_json, write_json
 from obverse.inputs import FILE_NAME, Template
 from obverse.ledger import ledger
 from obverse.log import say
@@ -232,8 +233,28 @@ def train(
         run.identity["held_out"] = None if watch is None else watch.identity
         if not restart and (done := _finished(run)) is not None:
             return done
-        start = _start(run, restart=restart)
-        return _train(run, began, watch, start, save_every=save_every, tensorboard=tensorboard)
+        with _alone(run):
+            start = _start(run, restart=restart)
+            return _train(run, began, watch, start, save_every=save_every, tensorboard=tensorboard)
+
+
+@contextlib.contextmanager
+def _alone(run: Run) -> Iterator[None]:
+    """Keeps other runs out of the folder: processes may outlive the torchrun that started them."""
+    if processes().rank != 0:
+        yield
+        return
+    path = run.out / ".lock"
+    lock = hold(
+        path, elsewhere="Give another --out", busy="Wait for it, stop it, or give another --out"
+    )
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(lock)
+        with contextlib.suppress(OSError):  # it holds something
+            run.out.rmdir()
 
 
 def _own_folder(out: Path, base: str) -> Path:
