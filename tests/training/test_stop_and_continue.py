@@ -15,7 +15,7 @@ import pytest
 from scenario import weights
 
 from obverse.training.gradient import Processes
-from obverse.training.steps import LogFile
+from obverse.training.log_file import LogFile
 
 HERE = Path(__file__).parent
 SETTINGS: dict[str, Any] = {

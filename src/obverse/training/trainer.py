@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from obverse.cards.model_card import base_name, model_card
 from obverse.errors import InputError, SettingError
-from obverse.files import hold, read_json, write_json
-from obverse.inputs import FILE_NAME, Template
+from obverse.files import read_json, write_json
+from obverse.inputs import Template
 from obverse.ledger import ledger
 from obverse.log import say
-from obverse.models import PACKAGED, load_model, locate
+from obverse.models import PACKAGED, load_model
 from obverse.provenance import versions
 from obverse.records import Topic
 from obverse.training.checkpoints import (
     differences,
-    last_whole,
-    other_machine,
-    refuse_other_run,
-    remove_after,
 )
+from obverse.training.incoming import say_what_comes_in
+from obverse.training.log_file import LOG
+from obverse.training.out_folder import alone, own_folder, start_of
 from obverse.training.processes import (
-    connect,
     need_threads,
     one_voice,
     own_device,
     processes,
-    wait,
 )
-from obverse.training.run import Run, prepare, token_counter
+from obverse.training.run import Run, prepare
 from obverse.training.settings import PoolEncoding, Precision, Schedule, settings_from
-from obverse.training.sides import asymmetric, merged, refuse_file, save_model, side
+from obverse.training.sides import asymmetric, merged, save_model, side
 from obverse.training.steps import need_packages
 from obverse.training.stopping import refuse_broken
 from obverse.training.topic_set import trainable
@@ -47,7 +43,6 @@ from obverse.training.watching import Watch, best_folder, watch_for
 if TYPE_CHECKING:
     from obverse.corpus_vectors import CorpusVectors
 
-LOG = "training.jsonl"
 MADE = "training.made.json"
 
 
@@ -211,7 +206,7 @@ def train(
     need_threads(threads)
     need_packages(tensorboard=tensorboard)
     began = time.monotonic()
-    home = _own_folder(Path(out), base)
+    home = own_folder(Path(out), base)
     with one_voice():
         # Faults of the input are said before the seconds that torch takes to load.
         topics = list(trainable(topics))
@@ -233,50 +228,9 @@ def train(
         run.identity["held_out"] = None if watch is None else watch.identity
         if not restart and (done := _finished(run)) is not None:
             return done
-        with _alone(run):
-            start = _start(run, restart=restart)
+        with alone(run):
+            start = start_of(run, restart=restart)
             return _train(run, began, watch, start, save_every=save_every, tensorboard=tensorboard)
-
-
-@contextlib.contextmanager
-def _alone(run: Run) -> Iterator[None]:
-    """Keeps other runs out of the folder: processes may outlive the torchrun that started them."""
-    if processes().rank != 0:
-        yield
-        return
-    path = run.out / ".lock"
-    lock = hold(
-        path, elsewhere="Give another --out", busy="Wait for it, stop it, or give another --out"
-    )
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(lock)
-        with contextlib.suppress(OSError):  # it holds something
-            run.out.rmdir()
-
-
-def _own_folder(out: Path, base: str) -> Path:
-    """Returns the folder if a model may be written there.
-
-    Raises:
-        SettingError: If it or a folder above it is a file, if it is the base, or holds a model that obverse did not
-            train.
-        ModelError: If there is no such base.
-    """
-    refuse_file(out)
-    if (out / "modules.json").is_file() and not (out / FILE_NAME).is_file():
-        raise SettingError(
-            "holds a model that was not trained here", where=str(out), fix="Give another --out"
-        )
-    if Path(locate(base)).resolve() == out.resolve():
-        raise SettingError(
-            "is the base itself, without which a stopped run could not go on",
-            where=str(out),
-            fix="Give another --out",
-        )
-    return out
 
 
 def _held_out(topics: Iterable[Topic]) -> list[Topic]:
@@ -284,56 +238,6 @@ def _held_out(topics: Iterable[Topic]) -> list[Topic]:
         return list(trainable(topics))
     except InputError as error:
         raise error.at("held-out topics") from None
-
-
-def say_what_comes_in(run: Run) -> None:
-    """Says in a few lines what will be trained on, and what of it is lost."""
-    topics, plan, settings = run.topics, run.plan, run.settings
-    say(
-        f"train: {len(topics.topics):,} topics, {topics.views:,} views, {len(topics.docs):,} distinct documents; "
-        f"{len(plan):,} steps of {plan.batch_size} topics"
-        + (f" (the last of {plan.last_size})" if plan.last_size < plan.batch_size else "")
-        + (f" and {settings.plain_per_batch} plain ones" if settings.plain_per_batch else "")
-        + f", {run.forward.precision}"
-    )
-    if plan.batch_size < settings.batch_size:
-        say(f"train: there are only {plan.batch_size} topics, so each step takes all of them")
-    if plan.left_out:
-        say(
-            f"train: the last {plan.left_out} topics of the run are left out, as they fill no batch; --keep-last "
-            "makes a smaller batch of them"
-        )
-    for line in lost_tokens(run):
-        say(f"train: {line}")
-    if topics.contradictions:
-        say(
-            f"train: {topics.contradictions} documents are positive and negative in one view, by equal texts; "
-            "they count as positive"
-        )
-    if run.prompts:
-        fate = "are taken up into the template" if run.prompts_taken else "are not used"
-        say(
-            f"train: the base's own prompts ({', '.join(run.prompts)}) {fate} and are not saved beside it; "
-            f"inputs are built by {run.template.instructed!r}"
-        )
-
-
-def lost_tokens(run: Run) -> list[str]:
-    """Returns what the token limit takes away, by field, in words; the query is never cut."""
-    lost, limit, found = run.topics.lost, run.settings.max_tokens, []
-    if lost.instructions:
-        found.append(
-            f"{lost.instructions:,} instructions are shortened to fit {limit} tokens "
-            f"({lost.instruction_tokens:,} tokens lost, from their ends)"
-        )
-    count = token_counter(run.learner)
-    over = [size - limit for text in run.topics.docs.values() if (size := count(text)) > limit]
-    if over:
-        found.append(
-            f"{len(over):,} of {len(run.topics.docs):,} documents are cut at {limit} tokens "
-            f"({sum(over):,} tokens lost)"
-        )
-    return found
 
 
 def _finished(run: Run) -> Trained | None:
@@ -346,41 +250,6 @@ def _finished(run: Run) -> Trained | None:
         return None
     say(f"train: {run.out} holds this very run, finished; --restart trains it again")
     return Trained(run.out, made["steps"], made["loss"], 0.0)
-
-
-def _start(run: Run, *, restart: bool) -> Path | None:
-    """Returns the checkpoint to go on from, the same in all processes, after clearing away what comes after it.
-
-    Raises:
-        SettingError: If the checkpoint belongs to other data or settings.
-    """
-    if processes().count > run.plan.batch_size:
-        raise SettingError(
-            f"{processes().count} processes share a batch of {run.plan.batch_size} topics",
-            fix="Start fewer processes, or raise --batch-size",
-        )
-    connect(run.forward.device.type)
-    first = processes().rank == 0
-    if restart and first:
-        shutil.rmtree(run.home, ignore_errors=True)
-    wait()
-    start = last_whole(run.home)
-    if start is not None:
-        refuse_other_run(start, run.identity)
-        say(f"train: going on from {start}")
-        if changed := other_machine(start):
-            say(
-                f"train: {changed}: same topics in the same order, but weights that differ by rounding"
-            )
-    wait()
-    if first:
-        remove_after(run.home, start)
-        run.home.mkdir(parents=True, exist_ok=True)
-        if start is None:
-            for name in (LOG, "watch.json"):
-                (run.home / name).unlink(missing_ok=True)
-    wait()
-    return start
 
 
 def _train(
