@@ -11,7 +11,9 @@ from obverse.read.clicks import (
     CLICKED_KEYS,
     IMPRESSION_KEYS,
     SHOWN_KEYS,
+    first_of,
     is_click,
+    is_clicked,
     is_flat,
     position_of,
     resolved,
@@ -122,11 +124,11 @@ class RowMender:
         """Returns the documents that the row says are right."""
         quiet = Findings(collect=True)
         if self._form == "clicks":
-            key = _first(row, IMPRESSION_KEYS)
+            key = first_of(row, IMPRESSION_KEYS)
             if key is not None:
                 found, _ = passages(row[key], key, 0, quiet)
-                return [passage for passage, item in found if _is_clicked(item, key, quiet)]
-            key = _first(row, CLICKED_KEYS)
+                return [passage for passage, item in found if is_clicked(item, 0, key, quiet)]
+            key = first_of(row, CLICKED_KEYS)
             if is_flat(row, key):
                 if not is_click(row.get(key or "clicked"), 0, "", quiet):
                     return []
@@ -146,7 +148,7 @@ class RowMender:
             return [(name, kind == POSITIVE) for name, kind in kinds]
         if self._form == "clicks":
             names = ((CLICKED_KEYS, True), (SHOWN_KEYS, False))
-            found = [(_first(row, keys), positive) for keys, positive in names]
+            found = [(first_of(row, keys), positive) for keys, positive in names]
             return [(name, positive) for name, positive in found if name is not None]
         if self._form == "flag_embedding":
             return [(name, name == "pos") for name in ("pos", "neg") if name in row]
@@ -156,7 +158,7 @@ class RowMender:
         value = row[name]
         if self._form == "flag_embedding":
             value = named(value, row.get(f"{name}_id"))
-        shown = _first(row, SHOWN_KEYS) if self._form == "clicks" else None
+        shown = first_of(row, SHOWN_KEYS) if self._form == "clicks" else None
         if shown is not None and name != shown:
             value = resolved(value, row[shown], 0, findings)
         bare = self._strings and name not in LISTS
@@ -170,15 +172,15 @@ class RowMender:
 
     def _documents(self, row: Row, answers: dict[int, str]) -> Row | None:
         if self._form == "clicks":
-            key = _first(row, IMPRESSION_KEYS)
+            key = first_of(row, IMPRESSION_KEYS)
             if key is not None:
                 found = passages(row[key], key, 0, self._noted)[0]
-                right = [one for one in found if _is_clicked(one[1], key, self._noted)]
+                right = [one for one in found if is_clicked(one[1], 0, key, self._noted)]
                 kept = [one for one in found if one in right or self._apart([one], answers, key)]
                 self._changes[_TWINS] += len(found) - len(kept)
                 row[key] = [self._impression(*one, one in right) for one in kept]
                 return row
-            key = _first(row, CLICKED_KEYS)
+            key = first_of(row, CLICKED_KEYS)
             if is_flat(row, key):
                 return self._flat(row, key or "clicked", answers)
         for name, positive in self._fields(row):
@@ -289,16 +291,8 @@ def written(passage: Passage, item: Row, changes: Counter[str]) -> Row:
     return made
 
 
-def _first(row: Row, keys: tuple[str, ...]) -> str | None:
-    return next((key for key in keys if key in row), None)
-
-
 def _as_it_is(row: Row) -> Row:
     return row
-
-
-def _is_clicked(item: Any, field: str, findings: Findings) -> bool:
-    return isinstance(item, dict) and is_click(item.get("clicked"), 0, field, findings)
 
 
 def mended_document(row: Row, changes: Counter[str]) -> Row | None:

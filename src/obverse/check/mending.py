@@ -21,6 +21,7 @@ from obverse.read.hugging_face import is_hugging_face
 from obverse.read.ir_data import PREFIX
 from obverse.read.qrels import qrels_rows
 from obverse.read.rows import rows, table_kind
+from obverse.write.tables import within_tabs
 
 _LINES = {
     "byte_order_mark": "byte-order marks removed",
@@ -138,16 +139,11 @@ def _write_table(out: str | os.PathLike[str], found: Iterator[Row], changes: Cou
             if not names:
                 names = list(row)
                 stream.write(("\t".join(names) + "\n").encode())
-            fields = [_cell(row.get(name)) for name in names]
-            if any(mark in field for field in fields for mark in _CUTS):
-                changes["tabs and line ends inside fields made blanks"] += 1
-                fields = [field.translate(_BLANKS) for field in fields]
+            cells = [_cell(row.get(name)) for name in names]
+            fields = within_tabs(cells)
+            changes["tabs and line ends inside fields made blanks"] += fields != cells
             stream.write(("\t".join(fields) + "\n").encode("utf-8", "surrogatepass"))
     return count
-
-
-_CUTS = "\t\n\r"
-_BLANKS = str.maketrans(_CUTS, "   ")
 
 
 def _cell(value: Any) -> str:

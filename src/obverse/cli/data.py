@@ -19,6 +19,9 @@ _Workers = Annotated[
         help="Processes that work ahead on a large JSON Lines file; 0 for none. [one a processor, up to 4]"
     ),
 ]
+_Split = Annotated[str | None, typer.Option(help="BEIR: which qrels file. [train]")]
+_Quoting = Annotated[str | None, typer.Option(help="CSV and TSV: csv, none or guess. [guess]")]
+_Corpus = Annotated[str | None, typer.Option(help="Tevatron: the documents that rows name by id.")]
 _Map = Annotated[
     str, typer.Option("--map", help="The file's columns by name: query=q,clicked=pos.")
 ]
@@ -32,7 +35,7 @@ def read_command(
         str | None, typer.Option(help="The source's format; guessed if left out.")
     ] = None,
     map: _Map = "",
-    split: Annotated[str | None, typer.Option(help="BEIR: which qrels file. [train]")] = None,
+    split: _Split = None,
     rule: Annotated[
         str | None,
         typer.Option(
@@ -48,12 +51,8 @@ def read_command(
     merge: Annotated[
         str | None, typer.Option(help="Click logs: merge rows by query_id or by query. [query_id]")
     ] = None,
-    quoting: Annotated[
-        str | None, typer.Option(help="CSV and TSV: csv, none or guess. [guess]")
-    ] = None,
-    corpus: Annotated[
-        str | None, typer.Option(help="Tevatron: the documents that rows name by id.")
-    ] = None,
+    quoting: _Quoting = None,
+    corpus: _Corpus = None,
     run: Annotated[
         str | None, typer.Option(help="TREC: a run whose best unjudged documents are negatives.")
     ] = None,
@@ -179,13 +178,9 @@ def check_command(
         str | None, typer.Option(help="The source's format; guessed if left out.")
     ] = None,
     map: _Map = "",
-    split: Annotated[str | None, typer.Option(help="BEIR: which qrels file. [train]")] = None,
-    quoting: Annotated[
-        str | None, typer.Option(help="CSV and TSV: csv, none or guess. [guess]")
-    ] = None,
-    corpus: Annotated[
-        str | None, typer.Option(help="Tevatron: the documents that rows name by id.")
-    ] = None,
+    split: _Split = None,
+    quoting: _Quoting = None,
+    corpus: _Corpus = None,
     min_candidates: Annotated[
         int, typer.Option(help="Report topics with fewer documents than this.")
     ] = 2,

@@ -141,8 +141,8 @@ def _decide(
 def _add_row(
     gathering: Gathering, topic: int, view: int, session: int, line: int, row: dict[str, Any]
 ) -> None:
-    clicked_key = _key(row, CLICKED_KEYS)
-    impressions_key = _key(row, IMPRESSION_KEYS)
+    clicked_key = first_of(row, CLICKED_KEYS)
+    impressions_key = first_of(row, IMPRESSION_KEYS)
     gathering.positive_field = impressions_key or clicked_key or "clicked"
     if impressions_key is not None:
         gathering.negative_field = impressions_key
@@ -162,7 +162,7 @@ def _add_lists(
     clicked_key: str | None,
 ) -> None:
     findings, documents = gathering.findings, gathering.documents
-    shown_key = _key(row, SHOWN_KEYS)
+    shown_key = first_of(row, SHOWN_KEYS)
     value = row.get(clicked_key) if clicked_key else None
     if shown_key is not None:
         value = resolved(value, row[shown_key], line, findings)
@@ -224,7 +224,7 @@ def _add_impressions(
     found, reason = passages(row[key], key, line, findings)
     any_click = False
     for passage, item in found:
-        clicked = isinstance(item, dict) and is_click(item.get("clicked"), line, key, findings)
+        clicked = is_clicked(item, line, key, findings)
         any_click = any_click or clicked
         number = gathering.documents.number(passage, line, key)
         position = position_of(item, line, findings)
@@ -265,7 +265,8 @@ def without_query(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _key(row: dict[str, Any], keys: tuple[str, ...]) -> str | None:
+def first_of(row: dict[str, Any], keys: tuple[str, ...]) -> str | None:
+    """Returns the first of some keys that a row has."""
     return next((key for key in keys if key in row), None)
 
 
@@ -276,6 +277,11 @@ def is_flat(row: dict[str, Any], clicked_key: str | None) -> bool:
         return False
     has_doc = any(key in row for key in TEXT_KEYS) or "doc_id" in row
     return has_doc and not any(isinstance(row.get(key), list) for key in SHOWN_KEYS)
+
+
+def is_clicked(item: Any, line: int, field: str, findings: Findings) -> bool:
+    """Whether an impression was clicked."""
+    return isinstance(item, dict) and is_click(item.get("clicked"), line, field, findings)
 
 
 def is_click(value: Any, line: int, field: str, findings: Findings) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from obverse.errors import InputError
 from obverse.files import read_lines
-from obverse.read.faults import Findings
+from obverse.read.faults import TO_UTF8, Findings
 from obverse.read.json_rows import note_separators
 
 _SAMPLE = 2_000
@@ -164,7 +164,7 @@ def _decoded(
                 raise InputError(
                     f"byte {error.start + 1} is not UTF-8",
                     where=f"{findings.file}:{number}",
-                    fix="Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8",
+                    fix=TO_UTF8,
                 ) from None
             findings.rows += 1
             findings.wrong(
@@ -172,7 +172,7 @@ def _decoded(
                 number,
                 None,
                 f"byte {error.start + 1} is not UTF-8",
-                "Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8",
+                TO_UTF8,
             )
 
 

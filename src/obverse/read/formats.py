@@ -10,7 +10,7 @@ from typing import Any
 from obverse.errors import InputError
 from obverse.files import open_bytes
 from obverse.read import hugging_face, ir_data
-from obverse.read.faults import Findings
+from obverse.read.faults import TO_UTF8, Findings
 from obverse.read.passages import ID_KEYS, TEXT_KEYS
 from obverse.read.query_rows import QUERY_KEYS
 from obverse.read.rows import rows
@@ -105,15 +105,13 @@ def first_row(name: str, columns: dict[str, str] | None) -> dict[str, Any]:
         said = scratch.examples.get(worst) if worst != "empty_file" else None
         what = said[0].message if said else "holds no row"
         place = f"{name}:{said[0].line}" if said and said[0].line else name
-        fix = (
-            "Write one JSON object on each line, or name a table .csv or .tsv"
-            if worst in ("bad_json", "not_an_object")
-            else "Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8"
-            if worst == "not_utf8"
-            else "Give a file with rows; the first line of a table names its columns"
-        )
-        raise NoRows(what, where=place, fix=fix)
+        raise NoRows(what, where=place, fix=_FIXES.get(worst, _NO_ROW))
     return found[1]
+
+
+_NO_ROW = "Give a file with rows; the first line of a table names its columns"
+_NO_JSON = "Write one JSON object on each line, or name a table .csv or .tsv"
+_FIXES = {"bad_json": _NO_JSON, "not_an_object": _NO_JSON, "not_utf8": TO_UTF8}
 
 
 def _guess_folder(folder: Path) -> tuple[str, str]:

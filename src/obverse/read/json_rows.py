@@ -21,7 +21,7 @@ from obverse.files import (
     read_line_blocks,
     repeated_keys,
 )
-from obverse.read.faults import Findings
+from obverse.read.faults import TO_UTF8, Findings
 
 Row = dict[str, Any]
 
@@ -291,7 +291,7 @@ def _mended(line: int, raw: bytes, error: Exception, findings: Findings) -> dict
             line,
             None,
             f"byte {broken.start + 1} is not UTF-8",
-            "Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8",
+            TO_UTF8,
         )
         return None
     findings.wrong(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from obverse.files import read_lines
-from obverse.read.faults import Findings
+from obverse.read.faults import TO_UTF8, Findings
 
 Judgement = tuple[int, str, str, int]
 """``(line, query_id, doc_id, grade)``."""
@@ -24,7 +24,7 @@ def qrels_rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[Jud
             text = raw.decode()
         except UnicodeDecodeError as error:
             what = f"byte {error.start + 1} is not UTF-8"
-            fix = "Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8"
+            fix = TO_UTF8
             findings.wrong("not_utf8", line, None, what, fix)
             continue
         fields = text.split("\t")

@@ -14,7 +14,7 @@ from pathlib import Path
 from obverse.errors import InputError
 from obverse.files import open_bytes
 from obverse.read.beir import documents_of
-from obverse.read.faults import Findings
+from obverse.read.faults import TO_UTF8, Findings
 from obverse.read.folder_parts import Parts
 from obverse.read.qrels import qrels_rows
 from obverse.records import Topic
@@ -106,7 +106,7 @@ def read_trec_topics(path: str | os.PathLike[str]) -> list[tuple[str, str, str]]
         raise InputError(
             "is not UTF-8",
             where=f"{os.fspath(path)}:{at}",
-            fix="Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8",
+            fix=TO_UTF8,
         ) from None
     if "<top>" in text.lower():
         return [_block(block, path) for block in _TOP.findall(text)]

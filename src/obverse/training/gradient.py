@@ -102,9 +102,9 @@ def step_gradient(
         loss: The loss of the step's vectors ``[n, d]``, in the order of ``texts``.
         processes: Who takes part.
         chunked: Whether activations are recomputed instead of kept.
-        keep_tokens: Of so many tokens they are kept all the same. With 0, encoders without padding keep a part of them
-            as long as that takes no more memory than the recomputation. None are kept with sharded weights, where all
-            processes must take the same turns.
+        keep_tokens: Of so many tokens they are kept all the same. With 0, encoders without padding keep a part of
+            those of the first 4,096 tokens of each thread. None are kept with sharded weights, where all processes
+            must take the same turns.
         scale: Multiplies the loss before the backward pass (loss scaling in fp16).
         seed: Dropout depends on it and on the micro-batch, not on the process.
     """

@@ -28,6 +28,11 @@ def write_table(
     return write_json_lines(path, rows)
 
 
+def within_tabs(fields: list[str]) -> list[str]:
+    """Returns fields as TSV can hold them: tabs and line ends become blanks."""
+    return [field.translate(_BLANKS) for field in fields]
+
+
 def _write_delimited(
     path: str | os.PathLike[str],
     rows: Iterable[dict[str, Any]],
@@ -42,7 +47,7 @@ def _write_delimited(
             count += 1
             fields = [str(row[column]) for column in columns]
             if delimiter == "\t":
-                plain = [field.translate(_BLANKS) for field in fields]
+                plain = within_tabs(fields)
                 blanked += plain != fields
                 line = "\t".join(plain) + "\n"
             else:
