@@ -51,6 +51,12 @@ def test_a_missing_and_an_empty_instruction_leave_no_trace() -> None:
             "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:bike",
             "T x",
         ),
+        (
+            "e5-mistral",
+            "Instruct: Only red.\nQuery: bike",
+            "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: bike",
+            "T x",
+        ),
         ("promptriever", "query:  bike Only red.", "query:  bike", "passage:  T x"),
     ],
 )
@@ -64,6 +70,13 @@ def test_the_named_templates(name: str, instructed: str, plain: str, document: s
 def test_what_a_user_writes_is_never_a_slot() -> None:
     assert Template().query("{instruction} {query}", "{text}") == "{instruction} {query} {text}"
     assert Template().doc(Doc("d", "{title}")) == "{title}"
+
+
+def test_half_a_surrogate_pair_which_no_tokenizer_takes_is_a_replacement_character() -> None:
+    template = Template()
+    assert template.query("\ud800 bike", "only \udc00 red") == "\ufffd bike only \ufffd red"
+    assert template.doc(Doc("d", "x \ud800", "\udfff")) == "\ufffd x \ufffd"
+    assert template.query("Fahrräder 🚲") == "Fahrräder 🚲"
 
 
 def test_a_template_without_a_slot_is_refused() -> None:

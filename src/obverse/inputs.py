@@ -54,7 +54,7 @@ class Template:
         What stands in the user's own text is never taken for a slot. A query that begins with the words that the
         template puts first does not get them twice, and one that has the template's form already stays as it is.
         """
-        query, instruction = query.strip(), (instruction or "").strip()
+        query, instruction = speakable(query.strip()), speakable((instruction or "").strip())
         if not instruction and _has_form(query, self.plain, self.instructed):
             return query
         query = _without_lead(query, self.plain, self.instructed)
@@ -63,7 +63,7 @@ class Template:
 
     def doc(self, doc: Doc) -> str:
         """Returns the encoder's input for a document; documents never get a query's prompt, nor their own twice."""
-        title, text = doc.title.strip(), doc.text.strip()
+        title, text = speakable(doc.title.strip()), speakable(doc.text.strip())
         if title:
             title = _without_lead(title, self.document)
             return _fill(self.document, title=title, text=text).strip()
@@ -89,6 +89,10 @@ TEMPLATES: dict[str, Template] = {
     "qwen3": Template(
         "Instruct: {instruction}\nQuery:{query}",
         "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:{query}",
+    ),
+    "e5-mistral": Template(
+        "Instruct: {instruction}\nQuery: {query}",
+        "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: {query}",
     ),
     "promptriever": Template(
         "query:  {query} {instruction}", "query:  {query}", "passage:  {title} {text}"
@@ -126,6 +130,17 @@ def saved_template(folder: str | Path) -> Template | None:
         raise InputError(
             "holds no template", where=str(path), fix="Save the model again with obverse"
         ) from None
+
+
+def speakable(text: str) -> str:
+    """Returns a text with U+FFFD for each half of a surrogate pair, which no tokenizer takes."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def template_row(template: Template) -> dict[str, str]:

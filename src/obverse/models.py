@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from obverse.errors import MissingExtra, ModelError
-from obverse.inputs import FILE_NAME, Template, fit, saved_template
+from obverse.inputs import FILE_NAME, Template, fit, saved_template, speakable
 from obverse.onnx_model import OnnxModel, exported
 from obverse.records import Doc
 
@@ -114,7 +114,7 @@ class Encoder:
 
     def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of a string, special tokens included, without any limit."""
-        return len(self.model.tokenizer.encode(text, truncation=False, verbose=False))
+        return len(self.model.tokenizer.encode(speakable(text), truncation=False, verbose=False))
 
 
 def load_encoder(

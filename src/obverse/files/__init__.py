@@ -15,7 +15,14 @@ from obverse.files.json_text import (
     write_json,
     write_json_lines,
 )
-from obverse.files.lines import BOM, LineFacts, line_blocks, read_line_blocks, read_lines
+from obverse.files.lines import (
+    BOM,
+    LineFacts,
+    is_wide,
+    line_blocks,
+    read_line_blocks,
+    read_lines,
+)
 from obverse.files.locking import hold
 from obverse.files.opening import open_bytes
 from obverse.files.repeated_keys import key_count, may_repeat_keys, repeated_keys
@@ -40,6 +47,7 @@ __all__ = [
     "digests_of",
     "hold",
     "in_folder",
+    "is_wide",
     "key_count",
     "line_blocks",
     "made_file",

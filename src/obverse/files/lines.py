@@ -126,7 +126,7 @@ def _cleaned(line: bytes, number: int, facts: LineFacts, path: str | os.PathLike
         while line.startswith(BOM):  # a file that was marked twice
             line = line.removeprefix(BOM)
         facts.mark(number)
-    elif number == 1 and (line.startswith(_WIDE_MARKS) or _is_wide(line)):
+    elif number == 1 and (line.startswith(_WIDE_MARKS) or is_wide(line)):
         raise InputError(
             "is UTF-16 or UTF-32 text",
             where=os.fspath(path),
@@ -135,7 +135,7 @@ def _cleaned(line: bytes, number: int, facts: LineFacts, path: str | os.PathLike
     return line
 
 
-def _is_wide(line: bytes) -> bool:
+def is_wide(line: bytes) -> bool:
     """Whether every other byte of a line's start is zero, as in UTF-16 without a mark, or more of them."""
     start = line[:8]
     return (

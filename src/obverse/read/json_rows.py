@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from obverse.files import (
+    is_wide,
     key_count,
     may_repeat_keys,
     open_bytes,
@@ -279,7 +280,7 @@ def _mended(line: int, raw: bytes, error: Exception, findings: Findings) -> dict
             findings.note("control_character", line, None, message)
         return value
     findings.rows += 1
-    if raw.strip(b"\0 \t") and (raw[:4].count(0) >= 2 or raw[:4:3].count(0) == 1):
+    if is_wide(raw):
         message, fix = "is UTF-16 or UTF-32 text", "Save it as UTF-8: iconv -f UTF-16LE -t UTF-8"
         findings.wrong("not_utf8", line, None, message, fix)
         return None
