@@ -146,6 +146,9 @@ def test_a_cross_encoder_reorders_candidates(tmp_path: Path) -> None:
     assert list(run["q1"].values()) == sorted(run["q1"].values(), reverse=True)
     whole = ranker.rank(ASKS, texts, DOCS, depth=3)
     assert len(whole["q1"]) == 3
+    halved = [Ask("q1", "red \ud800 kettle", "")]
+    found = ranker.rank(halved, ranker.inputs(halved, None), [Doc("a", "\udfff old lamp")], depth=1)
+    assert list(found["q1"]) == ["a"]
     with pytest.raises(ModelError):
         load_ranker(f"cross-encoder:{tmp_path / 'nothing'}")
 

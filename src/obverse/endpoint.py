@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from obverse.errors import ModelError
-from obverse.inputs import Template
+from obverse.inputs import Template, speakable
 from obverse.models import UNBOUNDED, Encoder, Vectors
 
 KEY = "OBVERSE_API_KEY"
@@ -54,6 +54,7 @@ class EndpointEncoder(Encoder):
         Raises:
             ModelError: If the endpoint cannot be reached, refuses, or answers with something else.
         """
+        texts = [speakable(text) for text in texts]
         distinct = list(dict.fromkeys(texts))
         rows: list[Any] = []
         for start in range(0, len(distinct), self.batch_size):

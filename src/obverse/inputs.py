@@ -54,7 +54,7 @@ class Template:
         What stands in the user's own text is never taken for a slot. A query that begins with the words that the
         template puts first does not get them twice, and one that has the template's form already stays as it is.
         """
-        query, instruction = speakable(query.strip()), speakable((instruction or "").strip())
+        query, instruction = query.strip(), (instruction or "").strip()
         if not instruction and _has_form(query, self.plain, self.instructed):
             return query
         query = _without_lead(query, self.plain, self.instructed)
@@ -63,7 +63,7 @@ class Template:
 
     def doc(self, doc: Doc) -> str:
         """Returns the encoder's input for a document; documents never get a query's prompt, nor their own twice."""
-        title, text = speakable(doc.title.strip()), speakable(doc.text.strip())
+        title, text = doc.title.strip(), doc.text.strip()
         if title:
             title = _without_lead(title, self.document)
             return _fill(self.document, title=title, text=text).strip()

@@ -90,6 +90,7 @@ class Encoder:
             float32 ``[n, d]``, unit length.
         """
         self.model.max_seq_length = self.max_tokens
+        texts = [speakable(text) for text in texts]
         distinct = list(dict.fromkeys(texts))
         place = {text: row for row, text in enumerate(distinct)}
         encode = self.model.encode_query if task == "query" else self.model.encode_document
@@ -114,7 +115,12 @@ class Encoder:
 
     def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of a string, special tokens included, without any limit."""
-        return len(self.model.tokenizer.encode(speakable(text), truncation=False, verbose=False))
+        return count_tokens(self.model, text)
+
+
+def count_tokens(model: SentenceTransformer | OnnxModel, text: str) -> int:
+    """Returns the number of tokens of a string, special tokens included, without any limit."""
+    return len(model.tokenizer.encode(speakable(text), truncation=False, verbose=False))
 
 
 def load_encoder(

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from obverse.corpus_vectors import CorpusVectors
 from obverse.errors import InputError, MissingExtra, ModelError, SettingError
 from obverse.filed_docs import by_id_of, ids_of
-from obverse.inputs import Shortened, Template, fit
+from obverse.inputs import Shortened, Template, fit, speakable
 from obverse.log import progress
 from obverse.models import Encoder, locate, template_note
 from obverse.records import Ask, Doc
@@ -251,7 +251,7 @@ class CrossEncoderRanker:
             if not own:
                 run[ask.query_id] = {}
                 continue
-            inputs = [(text, Template().doc(by_id[doc_id])) for doc_id in own]
+            inputs = [(speakable(text), speakable(Template().doc(by_id[doc_id]))) for doc_id in own]
             found = self.model.predict(inputs, show_progress_bar=False).tolist()
             ranked = sorted(zip(own, found, strict=True), key=lambda row: -row[1])
             run[ask.query_id] = dict(ranked[:depth])

@@ -289,6 +289,20 @@ def test_the_query_is_never_cut_and_what_is_lost_is_said(
         trained(encoder, tmp_path / "n", [wordy, *dual_topics(4)[2:]], batch_size=2, max_tokens=3)
 
 
+def test_half_a_surrogate_pair_stops_neither_training_nor_encoding(
+    tmp_path: Path, encoder: str
+) -> None:
+    whole = dual_topic(1)
+    views = (View(f"\udc00 {view.instruction}", view.labels) for view in whole.views)
+    docs = tuple(Doc(doc.doc_id, f"{doc.text} \ud800") for doc in whole.docs)
+    halved = Topic(whole.topic_id, f"\ud800 {whole.query}", docs, tuple(views))
+    topics = [halved, *dual_topics(8)[2:]]
+    trained(encoder, tmp_path / "m", topics, held_out=dual_topics(8)[:1])
+    found = load_encoder(str(tmp_path / "m"), device="cpu")
+    vectors = found.queries([("\ud800 w1", "\udfff"), ("\ufffd w1", "\ufffd")])
+    assert np.array_equal(vectors[0], vectors[1])
+
+
 def test_a_loss_that_is_no_number_stops_with_the_rows(tmp_path: Path, encoder: str) -> None:
     with pytest.raises(SettingError, match=r"topics t\d, .*the loss is nan \(rows: 'topic w"):
         trained(encoder, tmp_path / "m", epochs=20, learning_rate=1e30, max_grad_norm=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from obverse.identity import text_uid
 from obverse.records import Doc, Topic
@@ -30,10 +30,9 @@ def token_counter(counter: str = "words") -> Callable[[str], int]:
     """
     if counter == "words":
         return lambda text: len((_ASCII if text.isascii() else _PIECE).findall(text))
-    from obverse.models import load_model
+    from obverse.models import count_tokens, load_model
 
-    tokenizer = load_model(counter, device="cpu").tokenizer
-    return lambda text: len(tokenizer.encode(text, truncation=False, verbose=False))
+    return partial(count_tokens, load_model(counter, device="cpu"))
 
 
 @dataclass(slots=True)

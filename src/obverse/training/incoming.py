@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from obverse.log import say
-from obverse.training.run import Run, token_counter
+from obverse.models import count_tokens
+from obverse.training.run import Run
 
 
 def say_what_comes_in(run: Run) -> None:
@@ -46,8 +47,11 @@ def lost_tokens(run: Run) -> list[str]:
             f"{lost.instructions:,} instructions are shortened to fit {limit} tokens "
             f"({lost.instruction_tokens:,} tokens lost, from their ends)"
         )
-    count = token_counter(run.learner)
-    over = [size - limit for text in run.topics.docs.values() if (size := count(text)) > limit]
+    over = [
+        size - limit
+        for text in run.topics.docs.values()
+        if (size := count_tokens(run.learner, text)) > limit
+    ]
     if over:
         found.append(
             f"{len(over):,} of {len(run.topics.docs):,} documents are cut at {limit} tokens "

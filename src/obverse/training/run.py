@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from obverse.errors import ModelError, SettingError
 from obverse.inputs import Template, saved_template, template_named
 from obverse.log import say
-from obverse.models import load_model, locate, template_of_prompts
+from obverse.models import count_tokens, load_model, locate, template_of_prompts
 from obverse.records import Topic
 from obverse.sampling import seed_for
 from obverse.training.collator import Collator, Known
@@ -103,7 +104,7 @@ def prepare(
     prompted = template_of_prompts(prompts)
     chosen = template or saved_template(locate(base)) or prompted or Template()
     tokens = Tokens(learner, settings.max_tokens)
-    prepared = topic_set(topics, chosen, settings.max_tokens, token_counter(learner))
+    prepared = topic_set(topics, chosen, settings.max_tokens, partial(count_tokens, learner))
     plan = Plan(
         prepared,
         min(settings.batch_size, len(prepared.topics)),
@@ -227,16 +228,6 @@ def _together(forward: Forward, texts: list[str]) -> Any:
     forward.module.eval()
     with torch.no_grad():
         return forward(texts)
-
-
-def token_counter(model: SentenceTransformer) -> Any:
-    """Returns a function that counts the tokens of a string, special tokens included, without any limit."""
-    tokenizer = model.tokenizer
-
-    def count(text: str) -> int:
-        return len(tokenizer.encode(text, truncation=False, verbose=False))
-
-    return count
 
 
 def precision_for(asked: str, device: str) -> str:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from obverse.inputs import speakable
 from obverse.training.packed import PackedEncoder, packed
 from obverse.training.workers import Worker
 
@@ -39,7 +40,7 @@ class Tokens:
         self.model.max_seq_length = self.max_tokens
         for at in range(0, len(new), _AT_ONCE):
             part = new[at : at + _AT_ONCE]
-            features = self.model.preprocess(part)
+            features = self.model.preprocess([speakable(text) for text in part])
             mask = features["attention_mask"].bool()
             kept = {
                 key: value

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from obverse.errors import InputError, SettingError
 from obverse.files import read_json, to_json, write_json
 from obverse.log import say
+from obverse.models import count_tokens
 from obverse.records import Topic
 from obverse.training.relations import MASKED, Relation
 from obverse.training.topic_set import TopicSet, topic_set
@@ -153,12 +155,10 @@ def watch_for(
     Raises:
         SettingError: If ``every`` is not positive, or a held-out topic is trained on as well.
     """
-    from obverse.training.run import token_counter
-
     if every is not None and every < 1:
         raise SettingError(f"watch every is {every}", fix="Give 1 or more steps")
     prepared = topic_set(
-        held_out, run.template, run.settings.max_tokens, token_counter(run.learner)
+        held_out, run.template, run.settings.max_tokens, partial(count_tokens, run.learner)
     )
     shared = {t.topic_id for t in prepared.topics} & {t.topic_id for t in run.topics.topics}
     if shared:
