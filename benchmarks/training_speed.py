@@ -13,7 +13,8 @@ The same encoder, topics, batch and temperature for all. Every contender is a pr
 
 A contender's speed is the median over steps, and over ``--repeats`` processes, which take turns; the lowest and highest
 step stand beside it. On a machine that others use as well, look at ``views_per_cpu_second`` with ``--threads 1``:
-processor time does not count while another process has the core.
+processor time does not count while another process has the core. A contender whose process dies, most likely for lack
+of memory, is named, and the others go on.
 
 The losses are compared too. ``bare`` and ``obverse`` must agree. The exploded rows hold a document as often as views
 share it, so their loss is compared with obverse's vectors counted that often.
@@ -41,6 +42,8 @@ Step = tuple[float, float, float]
 
 CONTENDERS = ("st", "st-cached", "bare", "obverse", "obverse-chunked")
 TEMPERATURE, MAX_TOKENS = 0.02, 128
+DOCUMENTS = 128
+"""Documents in a step, unless the number of topics is given."""
 
 
 def topics_of(count: int, negatives: int) -> list[Any]:
@@ -280,7 +283,7 @@ def contend(name: str, negatives: int, args: argparse.Namespace) -> dict[str, An
     import torch
 
     torch.set_num_threads(args.threads)
-    topics = topics_of(args.topics, negatives)
+    topics = topics_of(args.topics or DOCUMENTS // (1 + negatives), negatives)
     found = (
         run_st(topics, args, cached=name == "st-cached")
         if name.startswith("st")
@@ -293,6 +296,7 @@ def contend(name: str, negatives: int, args: argparse.Namespace) -> dict[str, An
     return {
         "contender": name,
         "negatives": negatives,
+        "topics": len(topics),
         "seconds_per_step": [round(wall, 3) for _, wall, _ in steps[1:]],
         "cpu_seconds_per_step": [round(cpu, 3) for _, _, cpu in steps[1:]],
         "loss": round(steps[0][0], 6),
@@ -304,8 +308,9 @@ def contend(name: str, negatives: int, args: argparse.Namespace) -> dict[str, An
     }
 
 
-def together(runs: list[dict[str, Any]], topics: int) -> dict[str, Any]:
+def together(runs: list[dict[str, Any]]) -> dict[str, Any]:
     """Returns a contender's figures over its repeats."""
+    topics = runs[0]["topics"]
     walls = [second for run in runs for second in run["seconds_per_step"]]
     cpus = [second for run in runs for second in run["cpu_seconds_per_step"]]
     return runs[0] | {
@@ -339,6 +344,9 @@ def ratios(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
                     ours["views_per_cpu_second"] / max(r["views_per_cpu_second"] for r in theirs), 3
                 )
                 line["memory_beside_best_st"] = _share(ours, best, "peak_rss_gb")
+                line["memory_beside_leanest_st"] = round(
+                    ours["peak_rss_gb"] / min(row["peak_rss_gb"] for row in theirs), 3
+                )
             if "bare" in here:
                 line["share_of_bare"] = _share(ours, here["bare"], "views_per_second")
                 line["share_of_bare_by_cpu_time"] = _share(
@@ -354,7 +362,9 @@ def _share(ours: dict[str, Any], theirs: dict[str, Any], key: str) -> float:
 def main() -> None:
     """Runs every contender on every number of negatives and prints figures and ratios."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--topics", type=int, default=16, help="dual-view topics in a batch")
+    parser.add_argument(
+        "--topics", type=int, help="dual-view topics in a batch [128 documents: 16, or 4]"
+    )
     parser.add_argument("--negatives", type=int, nargs="+", default=[7, 30])
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
@@ -372,19 +382,30 @@ def main() -> None:
     if args.contender:
         print(json.dumps(contend(args.contender, args.negatives[0], args)))
         return
-    rows = []
+    rows, died = [], []
     for negatives in args.negatives:
         runs: dict[str, list[dict[str, Any]]] = {name: [] for name in args.only}
         for _ in range(args.repeats):
             for name in args.only:
                 command = [sys.executable, __file__, *sys.argv[1:], "--contender", name]
                 command += ["--negatives", str(negatives)]
-                done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+                done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+                if done.returncode:
+                    print(
+                        f"{name}, {negatives} negatives: died ({done.returncode})", file=sys.stderr
+                    )
+                    continue
                 runs[name].append(json.loads(done.stdout.splitlines()[-1]))
                 seconds = runs[name][-1]["seconds_per_step"]
                 print(f"{name}, {negatives} negatives: {seconds} s a step", file=sys.stderr)
-        rows += [together(found, args.topics) for found in runs.values()]
-    found = {"settings": vars(args), "contenders": rows, "ratios": list(ratios(rows))}
+        rows += [together(found) for found in runs.values() if found]
+        died += [{"contender": n, "negatives": negatives} for n, found in runs.items() if not found]
+    found = {
+        "settings": vars(args),
+        "contenders": rows,
+        "died": died,
+        "ratios": list(ratios(rows)),
+    }
     if args.json:
         print(json.dumps(found, indent=2))
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +43,7 @@ def test_contenders_compute_one_loss(speed: Any, encoder: str) -> None:
     )
     rows = []
     for name in speed.CONTENDERS:
-        row = speed.together([speed.contend(name, 2, args)] * 2, args.topics)
+        row = speed.together([speed.contend(name, 2, args)] * 2)
         assert len(row["seconds_per_step"]) == 4 and row["views_per_second"] > 0
         rows.append(json.loads(json.dumps(row)))
     st, cached, bare, ours, chunked = (row["loss"] for row in rows)
@@ -51,6 +52,25 @@ def test_contenders_compute_one_loss(speed: Any, encoder: str) -> None:
     assert rows[3]["loss_counted_as_exploded"] == pytest.approx(st, abs=1e-4)
     for line in speed.ratios(rows):
         assert line["times_best_st"] > 0 and line["share_of_bare"] > 0
+
+
+def test_a_contender_that_dies_is_named_and_the_others_go_on(
+    speed: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        name = command[command.index("--contender") + 1]
+        row = {"contender": name, "negatives": 30, "topics": 4, "peak_rss_gb": 1.0}
+        row |= {"seconds_per_step": [2.0], "cpu_seconds_per_step": [4.0]}
+        return subprocess.CompletedProcess(command, -9 if name == "st" else 0, json.dumps(row))
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(sys, "argv", ["training_speed.py", "--json", "--negatives", "30"])
+    speed.main()
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert found["died"] == [{"contender": "st", "negatives": 30}] and "died (-9)" in printed.err
+    assert {line["best_st"] for line in found["ratios"]} == {"st-cached"}
+    assert {row["views_per_second"] for row in found["contenders"]} == {4.0}
 
 
 def test_its_options_are_said(speed: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
