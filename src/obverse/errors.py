@@ -26,7 +26,28 @@ class ObverseError(Exception):
 
 
 class InputError(ObverseError):
-    """The data are not what they should be."""
+    """The data are not what they should be.
+
+    Args:
+        code: The code under which ``obverse check`` lists the fault (:data:`obverse.read.faults.FAULTS`); None where
+            it is not about what a file holds, as with a file that is missing.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        fix: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.code = code
+
+    def at(self, where: str) -> InputError:
+        """Returns the same error with a place put before the one it has."""
+        place = f"{where}, {self.where}" if self.where else where
+        return type(self)(self.what, where=place, fix=self.fix, code=self.code)
 
 
 class SettingError(ObverseError):

@@ -169,10 +169,14 @@ def view_from_json(row: Any) -> View:
             f"unknown label {label!r} of document {doc_id!r}",
             where="labels",
             fix=f"Use one of {', '.join(Label)}",
+            code="unknown_label",
         ) from None
     if Label.POSITIVE not in parsed.values():
         raise InputError(
-            "no document is positive", where="labels", fix="Give every view at least one positive"
+            "no document is positive",
+            where="labels",
+            fix="Give every view at least one positive",
+            code="no_positive",
         )
     instruction = _text(row, "instruction") if row.get("instruction") is not None else ""
     return View(instruction, parsed, _mapping(row, "origin"), _mapping(row, "checks"))
@@ -191,10 +195,15 @@ def topic_from_json(row: Any) -> Topic:
     views = tuple(_each(row["views"], "views", view_from_json))
     topic = Topic(topic_id, _text(row, "query"), docs, views)
     if not topic.query.strip():
-        raise InputError("is empty", where="query", fix="Give the topic a query")
+        raise InputError(
+            "is empty", where="query", fix="Give the topic a query", code="blank_query"
+        )
     if not views:
         raise InputError(
-            "the topic has no view, so no positive", where="views", fix="Give it at least one view"
+            "the topic has no view, so no positive",
+            where="views",
+            fix="Give it at least one view",
+            code="no_positive",
         )
     _check_ids(topic)
     return topic
@@ -259,6 +268,7 @@ def _object(
             raise InputError(
                 f"{what} has an unknown key {key!r}",
                 fix=f"Known keys: {', '.join(required + optional)}",
+                code="unknown_key",
             )
     return row
 
@@ -286,7 +296,10 @@ def _mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def _each(rows: Any, key: str, parse: Callable[[Any], T]) -> Iterator[T]:
     if not isinstance(rows, list):
         raise InputError(
-            f"should be a list, not {_kind(rows)}", where=key, fix=f'Write "{key}": [...]'
+            f"should be a list, not {_kind(rows)}",
+            where=key,
+            fix=f'Write "{key}": [...]',
+            code="string_for_list" if isinstance(rows, str) else None,
         )
     for number, row in enumerate(rows):
         try:

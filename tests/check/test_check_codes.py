@@ -365,3 +365,20 @@ def test_documents_named_by_id_are_looked_up_in_the_corpus(
     _register()
     shown = CliRunner().invoke(app, ["check", str(path), "--json"])
     assert json.loads(shown.stdout) == to_json(findings)
+
+
+@pytest.mark.parametrize("code", ["cut_archive", "ragged_row", None])
+def test_a_stop_is_a_finding_by_its_code_and_not_by_its_words(
+    jsonl: Jsonl, monkeypatch: pytest.MonkeyPatch, code: str | None
+) -> None:
+    def reader(path: Path, findings: Findings) -> None:
+        raise InputError("is not UTF-16, two columns are called x", where="here:3", code=code)
+
+    monkeypatch.setattr("obverse.check.reader", reader, raising=False)
+    if code is None:
+        with pytest.raises(InputError, match="two columns"):
+            check(jsonl(*GOOD), "obverse.check:reader")
+    else:
+        (example,) = check(jsonl(*GOOD), "obverse.check:reader").examples[code]
+        assert (example.file, example.line) == ("here", 3)
+        assert InputError("x", code=code).at("there").code == code

@@ -87,22 +87,21 @@ def _inspect(
                 for topic in topics:
                     _apart(topic, apart, findings)
     except InputError as error:
-        if not _is_content(error):
+        if error.code is None:  # there is nothing to look at
             raise
         findings.close_lines()
-        _note_stop(error, findings)
+        _note_stop(error, error.code, findings)
     if findings.rows and not findings.usable:
         _note_unusable(findings)
 
 
-def _note_stop(error: InputError, findings: Findings) -> None:
+def _note_stop(error: InputError, code: str, findings: Findings) -> None:
     """Notes what stops every read, at its place and with what to do about it."""
     where, _, number = (error.where or "").rpartition(":")
     findings.file, before = (
         where if number.isdecimal() else error.where or findings.file,
         findings.file,
     )
-    code = next(code for sign, code in _STOPS.items() if sign in error.what)
     line = int(number) if number.isdecimal() else None
     findings.note(code, line, None, f"{error.what}; {error.fix}" if error.fix else error.what)
     findings.file = before
@@ -207,33 +206,8 @@ def _guess(path: str | os.PathLike[str], columns: dict[str, str], findings: Find
         for _ in rows(path, findings, columns=columns):
             pass  # every broken row is noted, and that there is no other
         return None
-    except InputError as error:
-        if _is_content(error) or error.what.startswith("no such file"):
-            raise
-        findings.note("unknown_format", None, None, f"{error.what}; {error.fix}")
-        return None
     findings.said.append(said_guess(path, form, why, findings))
     return form
-
-
-def _is_content(error: InputError) -> bool:
-    return any(sign in error.what for sign in _STOPS)
-
-
-_STOPS = {
-    "holds tokens, not texts": "unknown_format",
-    "cut off or damaged": "cut_archive",
-    "is no Parquet file": "cut_archive",
-    "is a Parquet file in an archive": "cut_archive",
-    "is an archive inside an archive": "cut_archive",
-    "is a zip archive": "cut_archive",
-    "is a tar archive": "cut_archive",
-    "UTF-16": "not_utf8",
-    "is not UTF-8": "not_utf8",
-    "has no tab": "ragged_row",
-    "block has no <num>": "ragged_row",
-    "two columns are called": "duplicate_column",
-}
 
 
 def _tokens(encoder: str | None, max_tokens: int | None) -> tuple[int, Any]:

@@ -131,6 +131,7 @@ def _cleaned(line: bytes, number: int, facts: LineFacts, path: str | os.PathLike
             "is UTF-16 or UTF-32 text",
             where=os.fspath(path),
             fix="Save it as UTF-8: iconv -f UTF-16 -t UTF-8",
+            code="not_utf8",
         )
     return line
 

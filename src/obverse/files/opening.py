@@ -51,11 +51,19 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         elif head == _XZ[:4]:
             stream = lzma.LZMAFile(buffered)  # noqa: SIM115
         elif head == _ZIP:
-            raise InputError("is a zip archive", where=name, fix="Unpack it and name a file of it")
+            raise InputError(
+                "is a zip archive",
+                where=name,
+                fix="Unpack it and name a file of it",
+                code="cut_archive",
+            )
         try:
             if stream is not buffered and stream.peek(4)[:4].startswith(_ARCHIVES):
                 raise InputError(
-                    "is an archive inside an archive", where=name, fix="Unpack it once"
+                    "is an archive inside an archive",
+                    where=name,
+                    fix="Unpack it once",
+                    code="cut_archive",
                 )
             yield stream
         except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
@@ -63,6 +71,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 f"the archive is cut off or damaged ({error})",
                 where=name,
                 fix="Fetch or write the file again",
+                code="cut_archive",
             ) from None
         except Exception as error:
             # bz2 raises a bare OSError, and zstandard may not be installed to name its error.
@@ -71,6 +80,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                     f"the archive is cut off or damaged ({error})",
                     where=name,
                     fix="Fetch or write the file again",
+                    code="cut_archive",
                 ) from None
             raise
 

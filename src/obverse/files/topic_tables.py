@@ -228,7 +228,10 @@ def read_topic_table(name: str) -> Iterator[tuple[int, Any]]:
         source = pa.parquet.ParquetFile(name)
     except pa.ArrowInvalid as error:
         raise InputError(
-            f"is no Parquet file ({error})", where=name, fix="Write the file again"
+            f"is no Parquet file ({error})",
+            where=name,
+            fix="Write the file again",
+            code="cut_archive",
         ) from None
     number = 0
     try:
@@ -245,4 +248,5 @@ def read_topic_table(name: str) -> Iterator[tuple[int, Any]]:
             f"the archive is cut off or damaged ({str(error).splitlines()[0]})",
             where=f"{name}:{number + 1}",
             fix="Fetch or write the file again",
+            code="cut_archive",
         ) from None

@@ -103,7 +103,7 @@ def on_disk(path: str | os.PathLike[str], findings: Findings) -> Iterator[str | 
             yield copy.name
         except InputError as error:
             where = (error.where or "-").replace(copy.name, "-")
-            raise InputError(error.what, where=where, fix=error.fix) from None
+            raise InputError(error.what, where=where, fix=error.fix, code=error.code) from None
 
 
 def reader_named(format: str) -> Any:

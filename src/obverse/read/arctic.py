@@ -92,6 +92,7 @@ def _rows(path: Path, findings: Findings) -> Iterator[tuple[int, Row]]:
                 "holds tokens, not texts",
                 where=str(path),
                 fix="Give the folder of texts that it was made from",
+                code="unknown_format",
             )
         yield line, row
 

@@ -83,6 +83,7 @@ def _check_names(names: list[str], findings: Findings) -> None:
             f"two columns are called {twice!r}",
             where=f"{findings.file}:1",
             fix="Write a first line that gives every column its own name",
+            code="duplicate_column",
         )
 
 
@@ -165,6 +166,7 @@ def _decoded(
                     f"byte {error.start + 1} is not UTF-8",
                     where=f"{findings.file}:{number}",
                     fix=TO_UTF8,
+                    code="not_utf8",
                 ) from None
             findings.rows += 1
             findings.wrong(

@@ -85,6 +85,7 @@ def guess(path: str | os.PathLike[str], columns: dict[str, str] | None = None) -
         where=name,
         fix=f"It has the columns {', '.join(sorted(keys))}; name the format with --format "
         "and the columns with --map query=...,clicked=...",
+        code="unknown_format",
     )
 
 
@@ -134,6 +135,7 @@ def _guess_folder(folder: Path) -> tuple[str, str]:
         "none of the known formats of folders",
         where=str(folder),
         fix="A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/train.tsv",
+        code="unknown_format",
     )
 
 

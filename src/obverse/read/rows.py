@@ -90,10 +90,17 @@ def table_kind(path: str | os.PathLike[str]) -> str:
         return "parquet"
     stem = name.lower().removesuffix(".gz").removesuffix(".zst")
     if head[257:262] == b"ustar":
-        raise InputError("is a tar archive", where=name, fix="Unpack it and name a file of it")
+        raise InputError(
+            "is a tar archive",
+            where=name,
+            fix="Unpack it and name a file of it",
+            code="cut_archive",
+        )
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if stem.endswith(".parquet") and not start.startswith((b"{", b"[")):
-        raise InputError("is no Parquet file", where=name, fix="Write the file again")
+        raise InputError(
+            "is no Parquet file", where=name, fix="Write the file again", code="cut_archive"
+        )
     if start.startswith((b"{", b"[")) or stem.endswith((".jsonl", ".json", ".ndjson")):
         return "json"
     usual = "," if stem.endswith(".csv") else "\t" if stem.endswith((".tsv", ".tab")) else ""
@@ -125,9 +132,13 @@ def parquet_rows(path: str | os.PathLike[str], batch: int = 512) -> Rows:
                 "is a Parquet file in an archive",
                 where=os.fspath(path),
                 fix="Unpack it: Parquet is compressed by itself",
+                code="cut_archive",
             ) from None
         raise InputError(
-            f"is no Parquet file ({error})", where=os.fspath(path), fix="Write the file again"
+            f"is no Parquet file ({error})",
+            where=os.fspath(path),
+            fix="Write the file again",
+            code="cut_archive",
         ) from None
     number = 0
     try:
@@ -140,6 +151,7 @@ def parquet_rows(path: str | os.PathLike[str], batch: int = 512) -> Rows:
             f"the archive is cut off or damaged ({str(error).splitlines()[0]})",
             where=f"{os.fspath(path)}:{number + 1}",
             fix="Fetch or write the file again",
+            code="cut_archive",
         ) from None
 
 

@@ -33,7 +33,8 @@ def read_topic_rows(path: str | os.PathLike[str], findings: Findings) -> Iterato
         try:
             topic = topic_from_json(row)
         except InputError as error:
-            findings.wrong(_code(error), line, error.where, error.what, error.fix or "Mend it")
+            code = error.code or "bad_topic"
+            findings.wrong(code, line, error.where, error.what, error.fix or "Mend it")
             continue
         if topic.topic_id in seen:
             findings.wrong(
@@ -79,18 +80,3 @@ def _look(topic: Topic, line: int, findings: Findings) -> None:
             findings.note("no_negative", line, f"views[{number}]", f"topic {topic.topic_id!r}")
     if findings.inspector is not None:
         findings.inspector.topic(topic, line)
-
-
-def _code(error: InputError) -> str:
-    what = error.what
-    if what.startswith("unknown label"):
-        return "unknown_label"
-    if "unknown key" in what:
-        return "unknown_key"
-    if "no document is positive" in what or "no view, so no positive" in what:
-        return "no_positive"
-    if "list, not a string" in what:
-        return "string_for_list"
-    if what == "is empty" and error.where == "query":
-        return "blank_query"
-    return "bad_topic"

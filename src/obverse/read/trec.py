@@ -107,6 +107,7 @@ def read_trec_topics(path: str | os.PathLike[str]) -> list[tuple[str, str, str]]
             "is not UTF-8",
             where=f"{os.fspath(path)}:{at}",
             fix=TO_UTF8,
+            code="not_utf8",
         ) from None
     if "<top>" in text.lower():
         return [_block(block, path) for block in _TOP.findall(text)]
@@ -117,7 +118,10 @@ def read_trec_topics(path: str | os.PathLike[str]) -> list[tuple[str, str, str]]
         name, tab, title = line.partition("\t")
         if not tab:
             raise InputError(
-                "has no tab", where=f"{os.fspath(path)}:{number}", fix="Write number<TAB>title"
+                "has no tab",
+                where=f"{os.fspath(path)}:{number}",
+                fix="Write number<TAB>title",
+                code="ragged_row",
             )
         topics.append((name, title.strip(), ""))
     return topics
@@ -127,7 +131,10 @@ def _block(block: str, path: str | os.PathLike[str]) -> tuple[str, str, str]:
     number, title, narrative = (pattern.search(block) for pattern in (_NUMBER, _TITLE, _NARRATIVE))
     if number is None or title is None:
         raise InputError(
-            "a <top> block has no <num> or no <title>", where=os.fspath(path), fix="Add it"
+            "a <top> block has no <num> or no <title>",
+            where=os.fspath(path),
+            fix="Add it",
+            code="ragged_row",
         )
     said = " ".join(narrative[1].split()) if narrative else ""
     return number[1], " ".join(title[1].split()), said
