@@ -17,10 +17,12 @@ from obverse.log import say
 from obverse.read import read
 from obverse.read.faults import Findings
 from obverse.read.formats import guess
+from obverse.read.half_pairs import without_half_pairs
 from obverse.read.hugging_face import is_hugging_face
 from obverse.read.ir_data import PREFIX
 from obverse.read.qrels import qrels_rows
 from obverse.read.rows import rows, table_kind
+from obverse.records import Topic, topic_from_json, topic_to_json
 from obverse.write.tables import within_tabs
 
 _LINES = {
@@ -65,7 +67,8 @@ def mend(
             fix="Write one: query, positive, negative",
         )
     if form == "topics":
-        left = write_topics(out, read(source, "topics", findings=findings))
+        topics = read(source, "topics", findings=findings)
+        left = write_topics(out, (_speakable(topic, changes) for topic in topics))
         changes["topics left out"] = findings.rows - findings.usable
     elif form == "qrels":
         left = _write_table(out, _judgements(source, findings, changes), changes)
@@ -73,7 +76,8 @@ def mend(
         cells = table_kind(source) not in ("json", "parquet")
         found = partial(rows, source, columns=columns, quoting=quoting)
         made = _settled(found, form, findings, changes, cells=cells)
-        left = _write_table(out, made, changes) if cells else _write_json(out, made)
+        whole = (_whole(row, changes) for row in made)
+        left = _write_table(out, whole, changes) if cells else _write_json(out, whole)
     for code, what in _LINES.items():
         if findings.counts[code]:
             changes[what] += findings.counts[code]
@@ -111,6 +115,19 @@ def refuse_unmendable(source: str | os.PathLike[str], out: str | os.PathLike[str
         raise SettingError("--fix would replace the source", fix="Give another name")
 
 
+def _whole(row: Any, changes: Counter[str]) -> Any:
+    """Returns a row with U+FFFD for each half of a surrogate pair."""
+    made, count = without_half_pairs(row)
+    changes["texts with half of a surrogate pair given U+FFFD for it"] += count
+    return made
+
+
+def _speakable(topic: Topic, changes: Counter[str]) -> Topic:
+    row = topic_to_json(topic)
+    made = _whole(row, changes)
+    return topic_from_json(made) if made != row else topic
+
+
 def _write_json(out: str | os.PathLike[str], found: Iterator[Row]) -> int:
     count = 0
     with whole_file(out) as stream:
@@ -142,7 +159,7 @@ def _write_table(out: str | os.PathLike[str], found: Iterator[Row], changes: Cou
             cells = [_cell(row.get(name)) for name in names]
             fields = within_tabs(cells)
             changes["tabs and line ends inside fields made blanks"] += fields != cells
-            stream.write(("\t".join(fields) + "\n").encode("utf-8", "surrogatepass"))
+            stream.write(("\t".join(fields) + "\n").encode())
     return count
 
 

@@ -36,7 +36,7 @@ def unicode_alone(path: str | os.PathLike[str]) -> Iterator[None]:
         raise InputError(
             f"cannot hold the lone surrogate in the text {shown!a}",
             where=os.fspath(path),
-            fix="Mend the text, or write JSON Lines, where it is an escape",
+            fix="Write JSON Lines, where it is an escape, or mend it: obverse check FILE --fix COPY",
         ) from None
 
 

@@ -57,6 +57,11 @@ FAULTS: dict[str, Kind] = {
         _N, "U+2028, U+2029 or U+0085 inside a text, which some tools take for a line end", "kept"
     ),
     "control_character": Kind(_N, "a control character inside a text", "kept"),
+    "half_surrogate_pair": Kind(
+        _W,
+        "half of a surrogate pair, which is no character",
+        "kept; U+FFFD as tokens; JSON Lines holds it as an escape, CSV, TSV, Parquet and arctic refuse it",
+    ),
     "cut_archive": Kind(
         _E,
         "an archive that is cut off, damaged or of many files",

@@ -23,6 +23,7 @@ from obverse.files import (
     repeated_keys,
 )
 from obverse.read.faults import TO_UTF8, Findings
+from obverse.read.half_pairs import note_half_pairs
 
 Row = dict[str, Any]
 
@@ -194,6 +195,7 @@ def _value(line: int, raw: bytes, findings: Findings) -> Row | None:
     except (json.JSONDecodeError, RecursionError) as error:
         return _mended(line, raw, error, findings)
     if isinstance(value, dict):
+        note_half_pairs(line, raw, value, findings)
         return value
     _no_object(line, findings)
     return None
@@ -210,7 +212,7 @@ def _whole_value(
     path: str | os.PathLike[str], first: bytes, findings: Findings
 ) -> Iterator[tuple[int, Row]] | None:
     """Returns the rows of a file that is one JSON value over many lines, or that wraps its rows in an object."""
-    start = first.lstrip()
+    raw = start = first.lstrip()
     if start.startswith(b"["):
         return _array_rows(path, findings)
     if not start.startswith(b"{"):
@@ -224,7 +226,8 @@ def _whole_value(
             return None
         with open_bytes(path) as stream:
             try:
-                value = parse_json(stream.read().removeprefix(b"\xef\xbb\xbf"))
+                raw = stream.read().removeprefix(b"\xef\xbb\xbf")
+                value = parse_json(raw)
             except json.JSONDecodeError:
                 return None
     if not isinstance(value, dict):
@@ -233,7 +236,7 @@ def _whole_value(
     if found is not None:
         findings.said.append(f"{findings.file}: the rows are the list under {found!r}")
     items = value[found] if found is not None else [value]
-    return ((number, item) for number, item in enumerate(items, start=1))
+    return _items(items, raw, findings)
 
 
 def _wrapped(value: Any) -> str | None:
@@ -262,8 +265,14 @@ def _array_rows(path: str | os.PathLike[str], findings: Findings) -> Iterator[tu
         return
     findings.lines = type(findings.lines)()
     findings.said.append(f"{findings.file}: one JSON array; lines are counted as items of it")
+    yield from _items(values, raw, findings)
+
+
+def _items(values: list[Any], raw: bytes, findings: Findings) -> Iterator[tuple[int, Row]]:
+    """Yields the objects of a list with their numbers."""
     for number, value in enumerate(values, start=1):
         if isinstance(value, dict):
+            note_half_pairs(number, raw, value, findings)
             yield number, value
         else:
             _no_object(number, findings)
@@ -278,6 +287,7 @@ def _mended(line: int, raw: bytes, error: Exception, findings: Findings) -> dict
         if any(byte < 32 for byte in raw.strip()):
             message = "a bare control character in a string, which JSON writes with a backslash"
             findings.note("control_character", line, None, message)
+        note_half_pairs(line, raw, value, findings)
         return value
     findings.rows += 1
     if is_wide(raw):

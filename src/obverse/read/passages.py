@@ -16,6 +16,7 @@ from typing import Any
 
 from obverse.files import parse_json
 from obverse.read.faults import Findings
+from obverse.read.half_pairs import note_half_pairs
 
 ID_KEYS = ("id", "doc_id", "_id", "docid", "document_id", "pid", "docno")
 TEXT_KEYS = ("text", "contents", "content", "passage", "body", "document", "document_text")
@@ -73,6 +74,7 @@ def _listed(value: Any, field: str, line: int, findings: Findings, bare: bool) -
         found = _said_list(value)
         if found is not None:
             findings.note("json_in_string", line, field, f"{_start(value)} read as a list")
+            note_half_pairs(line, value.encode(errors="replace"), found, findings, field)
             return found
         if not bare:
             findings.note("string_for_list", line, field, f"{_start(value)} read as one passage")
