@@ -6,6 +6,7 @@ import random
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from obverse.errors import InputError, MissingExtra
@@ -14,6 +15,7 @@ from obverse.mine.bm25 import BM25Index
 from obverse.mine.kept import Kept
 from obverse.mine.tantivy_index import TantivyIndex
 from obverse.mine.tokens import Tokeniser
+from obverse.mine.word_counts import WordCounts, WordCountsWriter
 from obverse.records import Doc, Label, Topic, View
 
 
@@ -131,3 +133,31 @@ def test_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Topic("t", "kettle", (DOCS[0],), (View("", {"1": Label.POSITIVE}),))
     with pytest.raises(MissingExtra, match=r"tantivy.*obverse\[tantivy\]"):
         list(mine([asked], DOCS, index="tantivy"))
+
+
+def test_counts_of_words_are_those_of_the_texts(tmp_path: Path) -> None:
+    docs = [["red", "red", "kettle"], [], ["oak"] * 70_000, ["kettle", "oak"]]
+    with WordCountsWriter(tmp_path) as writer:
+        for words in docs:
+            writer.add(words)
+    counts = WordCounts(tmp_path)
+    assert counts.lengths.tolist() == [3, 0, 70_000, 2]
+    found = counts.of(["oak", "unheard", "red"], np.array([3, 0, 2, 1, 0]))
+    assert found.tolist() == [[1, 0, 0], [0, 0, 2], [65_535, 0, 0], [0, 0, 0], [0, 0, 2]]
+    (tmp_path / "obverse-marks").write_bytes(b"")
+    with pytest.raises(ValueError, match="is cut"):
+        WordCounts(tmp_path)
+
+
+@needs_tantivy
+def test_a_corpus_of_nothing_but_marks_finds_nothing() -> None:
+    index = TantivyIndex([Doc("1", "?!"), Doc("2", "")])
+    assert index.search("kettle", 3) == [] and index.scores("kettle", DOCS[:1]) == [0.0]
+
+
+@needs_tantivy
+def test_cut_counts_are_said(tmp_path: Path) -> None:
+    TantivyIndex(DOCS, kept=Kept(tmp_path))
+    next(tmp_path.glob("*/obverse-counts")).write_bytes(b"")
+    with pytest.raises(InputError, match=r"damaged.*Remove it"):
+        TantivyIndex(DOCS, kept=Kept(tmp_path))

@@ -31,7 +31,7 @@ Hits = list[tuple[int, float]]
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """BM25 of one document by a corpus's statistics.
+    """BM25 by a corpus's statistics.
 
     Attributes:
         size: Documents in the corpus.
@@ -45,15 +45,40 @@ class Formula:
     k1: float
     b: float
 
-    def score(self, asked: Counter[str], words: Sequence[str], holders: Mapping[str, int]) -> float:
-        """Returns the score of a document of these words; ``holders``: how many documents hold a word."""
-        counts, total = Counter(words), 0.0
-        long = 1 - self.b + self.b * len(words) / max(self.mean_length, 1e-9)
-        for word, times in asked.items():
+    def scores(
+        self,
+        asked: Counter[str],
+        counts: NDArray[np.float64],
+        lengths: NDArray[Any],
+        holders: Mapping[str, int],
+    ) -> NDArray[np.float64]:
+        """Returns the scores of documents, ``[n]``.
+
+        Args:
+            asked: The words of the query.
+            counts: How often each of them, in this order, stands in each document, ``[n, words]``.
+            lengths: Words of each document, ``[n]``.
+            holders: How many documents of the corpus hold a word.
+        """
+        total = np.zeros(len(lengths))
+        long = 1 - self.b + self.b * lengths / max(self.mean_length, 1e-9)
+        for (word, times), often in zip(asked.items(), counts.T, strict=True):
             rarity = math.log(1 + (self.size - holders[word] + 0.5) / (holders[word] + 0.5))
-            often = counts[word]
-            total += times * rarity * often / (often + self.k1 * long) if often else 0.0
+            part = np.zeros(len(lengths))
+            np.divide(times * rarity * often, often + self.k1 * long, out=part, where=often > 0)
+            total += part
         return total
+
+    def scores_of(
+        self, asked: Counter[str], docs: Sequence[Sequence[str]], holders: Mapping[str, int]
+    ) -> list[float]:
+        """Returns the scores of documents of these words."""
+        counts = np.zeros((len(docs), len(asked)))
+        for row, words in zip(counts, map(Counter, docs), strict=True):
+            row[:] = [words[word] for word in asked]
+        lengths = np.array(list(map(len, docs)), dtype=np.int32)
+        found: list[float] = self.scores(asked, counts, lengths, holders).tolist()
+        return found
 
 
 _PARTS = ("weights", "numbers", "starts", "lengths", "words")
@@ -157,10 +182,8 @@ class BM25Index:
         """Returns the scores of documents that need not be in the corpus, by the corpus's statistics."""
         asked = Counter(word for word in self._words(query) if word in self._vocabulary)
         holders = {word: self._holders(word) for word in asked}
-        return [
-            self._formula.score(asked, self._words(f"{doc.title} {doc.text}"), holders)
-            for doc in docs
-        ]
+        words = [self._words(f"{doc.title} {doc.text}") for doc in docs]
+        return self._formula.scores_of(asked, words, holders)
 
     def _holders(self, word: str) -> int:
         token = self._vocabulary[word]

@@ -1,7 +1,8 @@
 """BM25 over a large corpus: Tantivy's index on disk finds the candidates, our formula ranks them.
 
 Tantivy fixes its own k1 and b and rounds document lengths, so that its order is close to ours, not the same. Twice as
-many documents as are asked for, and 100 more, are taken and scored as :class:`obverse.mine.bm25.BM25Index` scores them.
+many documents as are asked for, and 100 more, are taken and scored as :class:`obverse.mine.bm25.BM25Index` scores them,
+from the counts of their words, which lie beside the index.
 Tantivy: https://github.com/quickwit-oss/tantivy.
 """
 
@@ -20,10 +21,11 @@ from obverse.mine.bm25 import Formula, Hits
 from obverse.mine.kept import Kept, docs_digest, whole
 from obverse.mine.ranking import best
 from obverse.mine.tokens import Tokeniser
+from obverse.mine.word_counts import WordCounts, WordCountsWriter
 from obverse.records import Doc
 from obverse.search import tie_places
 
-_FIELD, _NUMBER, _TOTAL = "words", "number", "obverse-words"
+_FIELD, _NUMBER = "words", "number"
 _HEAP = 200_000_000
 _WIDER, _MORE = 2, 100
 
@@ -55,14 +57,15 @@ class TantivyIndex:
         self._docs, self._words = docs, tokeniser or Tokeniser()
         self._ties = tie_places([doc.doc_id for doc in docs])
         self._kept = kept or Kept(None)  # its folder goes when it does
-        settings = f"tantivy-1/{self._tantivy.__version__}/{self._words.name}/{docs_digest(docs)}"
+        settings = f"tantivy-2/{self._tantivy.__version__}/{self._words.name}/{docs_digest(docs)}"
         key = hashlib.sha256(settings.encode()).hexdigest()
         folder = self._kept.folder_of("tantivy", key, self._build)
         with whole(folder):
             index = self._tantivy.Index.open(str(folder))
             self._schema, self._searcher = index.schema, index.searcher()
-            total = int((folder / _TOTAL).read_text())
-        self._formula = Formula(len(docs), total / max(len(docs), 1), k1, b)
+            self._counts = WordCounts(folder)
+        mean = float(self._counts.lengths.mean()) if docs else 0.0
+        self._formula = Formula(len(docs), mean, k1, b)
 
     def _build(self, folder: Path) -> None:
         schema = self._tantivy.SchemaBuilder()
@@ -70,17 +73,17 @@ class TantivyIndex:
         schema.add_unsigned_field(_NUMBER, fast=True)
         index = self._tantivy.Index(schema.build(), path=str(folder))
         # One thread and the order of ties: of equals Tantivy finds those first that were added first.
-        writer, total = index.writer(_HEAP, 1), 0
-        for number in np.argsort(self._ties).tolist():
-            words = self._words_of(self._docs[number])
-            total += len(words)
-            made = self._tantivy.Document()
-            made.add_text(_FIELD, " ".join(words))
-            made.add_unsigned(_NUMBER, number)
-            writer.add_document(made)
+        writer = index.writer(_HEAP, 1)
+        with WordCountsWriter(folder) as counts:
+            for number in np.argsort(self._ties).tolist():
+                words = self._words_of(self._docs[number])
+                counts.add(words)
+                made = self._tantivy.Document()
+                made.add_text(_FIELD, " ".join(words))
+                made.add_unsigned(_NUMBER, number)
+                writer.add_document(made)
         writer.commit()
         writer.wait_merging_threads()
-        (folder / _TOTAL).write_text(str(total))
 
     def _words_of(self, doc: Doc) -> list[str]:
         return self._words(f"{doc.title} {doc.text}")
@@ -90,12 +93,20 @@ class TantivyIndex:
         asked = Counter(self._words(query))
         if not asked:
             return []
-        found = self._searcher.search(self._query(asked), limit=_WIDER * depth + _MORE, count=False)
-        places = [place for _, place in found.hits]
-        numbers = self._searcher.fast_field_values(_NUMBER, places) if places else []
-        scores = np.array(self._scores(asked, [self._docs[at] for at in numbers]), dtype=np.float32)
-        ranked = best(scores, depth, self._ties[np.array(numbers, dtype=np.int64)], floor=0.0)
-        return [(numbers[at], float(scores[at])) for at in ranked.tolist()]
+        nearest = self._searcher.search(
+            self._query(asked), limit=_WIDER * depth + _MORE, count=False
+        )
+        if not nearest.hits:
+            return []
+        places = [place for _, place in nearest.hits]
+        numbers = np.array(self._searcher.fast_field_values(_NUMBER, places), dtype=np.int64)
+        known, holders = self._known(asked)
+        rows = self._ties[numbers]  # words were counted in that order
+        counts = self._counts.of(list(known), rows)
+        found = self._formula.scores(known, counts, self._counts.lengths[rows], holders)
+        scores = found.astype(np.float32)
+        ranked = best(scores, depth, rows, floor=0.0)
+        return list(zip(numbers[ranked].tolist(), scores[ranked].tolist(), strict=True))
 
     def _query(self, asked: Counter[str]) -> Any:
         """Returns a query of terms: no parser sees the words."""
@@ -116,12 +127,13 @@ class TantivyIndex:
 
     def scores(self, query: str, docs: Sequence[Doc]) -> list[float]:
         """Returns the scores of documents that need not be in the corpus, by the corpus's statistics."""
-        return self._scores(Counter(self._words(query)), docs)
+        known, holders = self._known(Counter(self._words(query)))
+        return self._formula.scores_of(known, [self._words_of(doc) for doc in docs], holders)
 
-    def _scores(self, asked: Counter[str], docs: Sequence[Doc]) -> list[float]:
+    def _known(self, asked: Counter[str]) -> tuple[Counter[str], dict[str, int]]:
+        """Returns the words that the corpus has, and how many documents hold each."""
         holders = {word: self._searcher.doc_freq(_FIELD, word) for word in asked}
-        known = Counter({word: times for word, times in asked.items() if holders[word]})
-        return [self._formula.score(known, self._words_of(doc), holders) for doc in docs]
+        return Counter({word: times for word, times in asked.items() if holders[word]}), holders
 
 
 def require_tantivy() -> Any:
