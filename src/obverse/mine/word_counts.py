@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ _MARKS, _COUNTS, _STARTS, _LENGTHS = (
     f"obverse-{name}" for name in ("marks", "counts", "starts", "lengths")
 )
 _MOST = np.iinfo(np.uint16).max
+_AT_ONCE = 1 << 20
 
 
 class WordCountsWriter:
@@ -30,8 +31,11 @@ class WordCountsWriter:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._starts, self._lengths = array("q", [0]), array("i")
-        self._marks: BinaryIO = (folder / _MARKS).open("wb")
-        self._counts: BinaryIO = (folder / _COUNTS).open("wb")
+        self._marks, self._counts = array("Q"), array("H")
+        self._files: list[tuple[array[int], BinaryIO]] = [
+            (self._marks, (folder / _MARKS).open("wb")),
+            (self._counts, (folder / _COUNTS).open("wb")),
+        ]
 
     def __enter__(self) -> WordCountsWriter:
         return self
@@ -39,8 +43,9 @@ class WordCountsWriter:
     def __exit__(
         self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
     ) -> None:
-        self._marks.close()
-        self._counts.close()
+        self._flush()
+        for _values, stream in self._files:
+            stream.close()
         if kind is None:
             np.save(self._folder / _STARTS, np.frombuffer(self._starts, dtype=np.int64))
             np.save(self._folder / _LENGTHS, np.frombuffer(self._lengths or b"", dtype=np.int32))
@@ -48,11 +53,20 @@ class WordCountsWriter:
     def add(self, words: Sequence[str]) -> None:
         """Adds the words of the next document."""
         found = Counter(words)
-        self._marks.write(np.fromiter(map(_mark, found), np.uint64, len(found)).tobytes())
-        counts = np.fromiter(found.values(), np.int64, len(found))
-        self._counts.write(np.minimum(counts, _MOST).astype(np.uint16).tobytes())
+        self._marks.extend(map(_mark, found))
+        counts: Iterable[int] = found.values()
+        if len(words) > _MOST:
+            counts = (min(count, _MOST) for count in counts)
+        self._counts.extend(counts)
         self._starts.append(self._starts[-1] + len(found))
         self._lengths.append(len(words))
+        if len(self._marks) > _AT_ONCE:
+            self._flush()
+
+    def _flush(self) -> None:
+        for values, stream in self._files:
+            values.tofile(stream)
+            del values[:]
 
 
 class WordCounts:
