@@ -73,7 +73,7 @@ class Ran:
 def refuse_own_input(
     out: str | os.PathLike[str], *inputs: str | os.PathLike[str] | Iterable[Any]
 ) -> None:
-    """Stops a stage that would write over what it reads.
+    """Stops a stage that would write over what it reads, and says where it will replace an older file.
 
     Raises:
         SettingError: If ``out`` is one of the files that are read.
@@ -85,6 +85,13 @@ def refuse_own_input(
             where=os.fspath(out),
             fix="Give another name with --out",
         )
+    say_replaced(out)
+
+
+def say_replaced(out: str | os.PathLike[str]) -> None:
+    """Says that a file is there already, which a new one will replace."""
+    if os.fspath(out) != "-" and Path(out).is_file():
+        say(f"{os.fspath(out)}: is there already, and is replaced once the new one is complete")
 
 
 def run_stage(

@@ -21,15 +21,16 @@ from obverse.read.gathering import Gathering
 from obverse.read.kept import Kept
 from obverse.records import Doc, Label, Topic, View
 
+_BOUNDS = ("under", "below", "less than", "cheaper than", "up to", "maximum", "max")
+_SIGNS = ("$", "€", "£")
+_MONEY = ("eur", "usd", "dollars", "euros")
+_WHEN = ("before", "after", "since", "until")
 _FILTER_WORDS = re.compile(
-    r"(?i)\b(?:under|below|less than|cheaper than|up to|max(?:imum)?)\s*[$€£]?\s*\d"
-    r"|[$€£]\s*\d|\d\s*(?:eur|usd|dollars|euros)\b"
-    r"|\b(?:before|after|since|until)\s+(?:19|20)\d\d\b"
+    rf"(?i)\b(?:{'|'.join(_BOUNDS)})\s*[{''.join(_SIGNS)}]?\s*\d"
+    rf"|[{''.join(_SIGNS)}]\s*\d|\d\s*(?:{'|'.join(_MONEY)})\b"
+    rf"|\b(?:{'|'.join(_WHEN)})\s+(?:19|20)\d\d\b"
 )
-_FILTER_PARTS = (
-    *("under", "below", "than", "up to", "max", "$", "€", "£", "eur", "usd", "dollars"),
-    *("before", "after", "since", "until"),
-)
+_FILTER_PARTS = (*_BOUNDS, *_SIGNS, *_MONEY, *_WHEN)
 """A text that matches holds one of these; most texts do not, and this is told faster."""
 _COPY_WORDS = 8
 """An instruction that shares this many words in a row with a positive copies it."""

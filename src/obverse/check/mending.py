@@ -23,6 +23,7 @@ from obverse.read.ir_data import PREFIX
 from obverse.read.qrels import qrels_rows
 from obverse.read.rows import rows, table_kind
 from obverse.records import Topic, topic_from_json, topic_to_json
+from obverse.stages import say_replaced
 from obverse.write.tables import within_tabs
 
 _LINES = {
@@ -57,6 +58,7 @@ def mend(
         SettingError: If the source is no file, or the copy would replace the source.
     """
     refuse_unmendable(source, out)
+    say_replaced(out)
     changes: Counter[str] = Counter()
     findings = Findings(collect=True)
     form = format or guess(source, dict(columns or {}))[0]

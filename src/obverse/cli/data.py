@@ -130,7 +130,8 @@ def mine_command(
     """Add hard negatives from a corpus."""
     from pathlib import Path
 
-    from obverse.files import in_folder
+    from obverse.errors import SettingError
+    from obverse.files import in_folder, read_topics
     from obverse.mine import mine
     from obverse.read.corpus import read_documents
     from obverse.stages import run_stage
@@ -154,6 +155,10 @@ def mine_command(
         "cache": cache,
         "seed": seed,
     }
+    if topics != "-":  # rows that are no topics are named before the corpus is read
+        next(iter(read_topics(topics)))
+    elif not corpus:
+        raise SettingError("topics from standard input need a corpus", fix="Name it with --corpus")
     docs = read_documents(corpus or topics)
     run_stage(
         "mine",

@@ -24,7 +24,7 @@ from obverse.files.lines import (
     read_lines,
 )
 from obverse.files.locking import hold
-from obverse.files.opening import open_bytes
+from obverse.files.opening import open_bytes, standard_input
 from obverse.files.repeated_keys import key_count, may_repeat_keys, repeated_keys
 from obverse.files.topic_tables import (
     CHARACTERS_AT_ONCE,
@@ -62,6 +62,7 @@ __all__ = [
     "read_lines",
     "read_topics",
     "repeated_keys",
+    "standard_input",
     "to_json",
     "topic_rows",
     "topic_table",

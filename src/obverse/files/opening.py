@@ -29,7 +29,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
     name = os.fspath(path)
     try:
-        raw: IO[bytes] = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115
+        raw: IO[bytes] = standard_input() if name == "-" else open(name, "rb")  # noqa: SIM115
     except FileNotFoundError:
         raise InputError("no such file", where=name, fix="Check the path") from None
     except IsADirectoryError:
@@ -83,6 +83,21 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                     code="cut_archive",
                 ) from None
             raise
+
+
+def standard_input() -> IO[bytes]:
+    """Returns standard input, which can be read once.
+
+    Raises:
+        InputError: If it is closed.
+    """
+    if sys.stdin is None or sys.stdin.closed:
+        raise InputError(
+            "standard input is closed, or was read before",
+            where="-",
+            fix="Save it to a file and name that",
+        )
+    return sys.stdin.buffer
 
 
 class _ZstdFrames(io.RawIOBase):

@@ -238,10 +238,9 @@ def read_topic_table(name: str) -> Iterator[tuple[int, Any]]:
         for batch in source.iter_batches(batch_size=2_000):
             for row in batch.to_pylist():
                 number += 1
-                for view in row.get("views") or []:
-                    view["labels"] = dict(view["labels"])
-                    view["origin"] = orjson.loads(view["origin"])
-                    view["checks"] = orjson.loads(view["checks"])
+                views = row.get("views")
+                for view in views if isinstance(views, list) else ():
+                    _settle(view, f"{name}:{number}")
                 yield number, row
     except (OSError, pa.ArrowException) as error:
         raise InputError(
@@ -250,3 +249,38 @@ def read_topic_table(name: str) -> Iterator[tuple[int, Any]]:
             fix="Fetch or write the file again",
             code="cut_archive",
         ) from None
+
+
+def _settle(view: Any, where: str) -> None:
+    """Gives a view the form that it has in JSON; other tools write objects as columns, with nulls for no key."""
+    if not isinstance(view, dict):
+        return
+    for name in ("labels", "origin", "checks"):
+        value = view.get(name)
+        try:
+            if isinstance(value, str):
+                view[name] = orjson.loads(value)
+            elif isinstance(value, list):
+                view[name] = _once(value, where)
+            elif isinstance(value, dict):
+                view[name] = {key: item for key, item in value.items() if item is not None}
+        except (orjson.JSONDecodeError, ValueError, TypeError):
+            continue  # what it is, the topic says
+
+
+def _once(pairs: list[Any], where: str) -> dict[Any, Any]:
+    """Returns the entries of a map.
+
+    Raises:
+        InputError: If a key stands twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(
+            f"the key {twice!r} stands twice in one object",
+            where=f"{where}, labels",
+            fix="Keep one of the two",
+        )
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -26,6 +27,8 @@ def read_topics(path: str | os.PathLike[str]) -> Iterator[Topic]:
     name = os.fspath(path)
     seen: dict[str, int] = {}
     for number, row in topic_rows(path):
+        if not seen and not (isinstance(row, dict) and row.keys() & {"topic_id", "views"}):
+            raise _no_topics(name, number, row)
         try:
             topic = topic_from_json(row)
             if topic.topic_id in seen:
@@ -40,6 +43,18 @@ def read_topics(path: str | os.PathLike[str]) -> Iterator[Topic]:
         yield topic
     if not seen:
         raise InputError("holds no topic", where=name, fix="Write one topic on each line")
+
+
+def _no_topics(name: str, number: int, row: Any) -> InputError:
+    """Returns what is wrong with a file of rows where topics belong."""
+    holds = f"it has the keys {', '.join(map(str, row))[:80]}" if isinstance(row, dict) else ""
+    return InputError(
+        f"is no topic{holds and f': {holds}'}", where=f"{name}:{number}", fix=_read_first(name)
+    )
+
+
+def _read_first(name: str) -> str:
+    return f"Turn rows into topics first: obverse read {shlex.quote(name)} --out topics.jsonl"
 
 
 def topic_rows(
@@ -67,7 +82,9 @@ def _read_topic_lines(name: str, facts: LineFacts | None) -> Iterator[tuple[int,
             raise InputError(
                 f"is no JSON ({error.msg} at column {error.colno})",
                 where=f"{name}:{number}",
-                fix="Write one topic as a JSON object on each line",
+                fix="Write one topic as a JSON object on each line"
+                if number > 1
+                else _read_first(name),
             ) from None
         for key, message in repeated_keys(line) if may_repeat_keys(line, row) else ():
             raise InputError(message, where=f"{name}:{number}, {key}", fix="Keep one of the two")

@@ -28,6 +28,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         return
     if target.is_dir():
         raise InputError("is a folder", where=os.fspath(path), fix="Name a file with --out")
+    made = [folder for folder in target.parents if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(
@@ -60,6 +61,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
+        for folder in made:
+            with contextlib.suppress(OSError):  # others may have written there
+                folder.rmdir()
         raise
 
 

@@ -7,12 +7,12 @@ import importlib
 import inspect
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from obverse.errors import InputError, SettingError
+from obverse.files import standard_input
 from obverse.log import say
 from obverse.read.faults import Findings
 from obverse.read.formats import FORMATS, NAMES, guess
@@ -96,7 +96,8 @@ def on_disk(path: str | os.PathLike[str], findings: Findings) -> Iterator[str | 
         yield path
         return
     with tempfile.NamedTemporaryFile(prefix="obverse-") as copy:
-        shutil.copyfileobj(sys.stdin.buffer, copy)
+        with standard_input() as stream:
+            shutil.copyfileobj(stream, copy)
         copy.flush()
         findings.spooled = copy.name
         try:

@@ -20,7 +20,7 @@ from obverse.read.flat_rows import FlatRows, FlatWork, Numbering, session_name
 from obverse.read.gathering import Gathering
 from obverse.read.json_rows import Row
 from obverse.read.judgements import CLICKED, LAST_POSITION, NO_POSITION, SHOWN
-from obverse.read.passages import ID_KEYS, TEXT_KEYS, passages
+from obverse.read.passages import ID_KEYS, TEXT_KEYS, lacking, passages
 from obverse.read.query_rows import ID_KEYS as QUERY_ID_KEYS
 from obverse.read.query_rows import QUERY_KEYS, instruction_of, query_of, start_row
 
@@ -168,7 +168,7 @@ def _add_lists(
         value = resolved(value, row[shown_key], line, findings)
     clicked, reason = passages(value, clicked_key or "clicked", line, findings)
     if not clicked:
-        gathering.because(topic, f"{reason} positive" if reason else "no positive")
+        gathering.because(topic, lacking(reason, "positive"))
     taken: set[int] = set()
     for passage, item in clicked:
         number = documents.number(passage, line, clicked_key or "clicked")
@@ -230,7 +230,7 @@ def _add_impressions(
         position = position_of(item, line, findings)
         gathering.judgements.add(view, number, CLICKED if clicked else SHOWN, line, position, line)
     if not any_click:
-        gathering.because(topic, f"{reason} positive" if reason else "no positive")
+        gathering.because(topic, lacking(reason, "positive"))
 
 
 def _add_flat(
@@ -253,7 +253,7 @@ def _add_flat(
             view, number, CLICKED if clicked else SHOWN, line, position, session
         )
     if reason and clicked:
-        gathering.because(topic, f"{reason} positive")
+        gathering.because(topic, lacking(reason, "positive"))
 
 
 def without_query(row: dict[str, Any]) -> dict[str, Any]:

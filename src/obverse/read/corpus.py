@@ -8,9 +8,10 @@ from pathlib import Path
 
 from obverse.errors import InputError
 from obverse.files import in_folder, topic_rows
+from obverse.read import on_disk
 from obverse.read.documents import HUGE, inspected, note_huge, whole_text
 from obverse.read.faults import Findings
-from obverse.read.passages import passages
+from obverse.read.passages import lacking, passages
 from obverse.read.rows import rows
 from obverse.records import Doc, topic_from_json
 
@@ -30,15 +31,20 @@ def read_documents(
     """
     seen = findings or Findings()
     docs: dict[str, Doc] = {}
-    for line, doc in _documents(path, seen):
-        if docs.setdefault(doc.doc_id, doc) != doc:
-            raise InputError(
-                f"document {doc.doc_id!r} has two different texts",
-                where=f"{seen.file}:{line}",
-                fix="Keep one of them",
-            )
+    with on_disk(path, seen) as source:
+        for line, doc in _documents(source, seen):
+            if docs.setdefault(doc.doc_id, doc) != doc:
+                raise InputError(
+                    f"document {doc.doc_id!r} has two different texts",
+                    where=f"{seen.place}:{line}",
+                    fix="Keep one of them",
+                )
     if not docs:
-        raise InputError("holds no document", where=os.fspath(path), fix="Give a corpus")
+        raise InputError(
+            "holds no document",
+            where=os.fspath(path),
+            fix="Give a table with an id and a text in each row, a BEIR folder, or topics",
+        )
     return docs
 
 
@@ -55,7 +61,7 @@ def read_corpus_rows(
         findings.rows += 1
         found, reason = passages(row, "document", line, findings)
         if not found:
-            findings.set_aside(f"line {line}", f"{reason} text", line)
+            findings.set_aside(f"line {line}", lacking(reason, "text"), line)
         for (doc_id, title, text), _item in found:
             if len(text) > HUGE:
                 note_huge(findings, doc_id, len(text), line, "text")

@@ -40,7 +40,7 @@ _POSITIVE = {"positive", "positives", "positive_1", "pos", "answer", "sentence2"
 _SIGNS: list[tuple[str, str, Callable[[Keys], bool]]] = [
     ("topics", "topic_id, views", lambda keys: {"topic_id", "views"} <= keys),
     ("inf_ir", "query_positive, instruction_positive", lambda keys: "query_positive" in keys),
-    ("promptriever", "only_query, positive_passages", lambda keys: _promptriever(keys)),
+    ("promptriever", "new_negatives, positive_passages", lambda keys: _promptriever(keys)),
     ("tevatron", "positive_passages", lambda keys: "positive_passages" in keys),
     ("tevatron", "positive_document_ids", lambda keys: "positive_document_ids" in keys),
     ("swift", "messages, positive_messages", lambda keys: "positive_messages" in keys),
@@ -54,7 +54,8 @@ _SIGNS: list[tuple[str, str, Callable[[Keys], bool]]] = [
 
 
 def _promptriever(keys: Keys) -> bool:
-    return "positive_passages" in keys and bool(keys & {"new_negatives", "only_instruction"})
+    """Tevatron rows, as we write them, have only_instruction too, and no new_negatives."""
+    return {"positive_passages", "new_negatives"} <= keys
 
 
 def _corpus(keys: Keys) -> bool:

@@ -12,9 +12,9 @@ from obverse.read.faults import Looks
 from obverse.read.gathering import Gathering
 from obverse.read.helper import Ready
 from obverse.read.json_rows import Block, Row
-from obverse.read.judgements import POSITIVE
+from obverse.read.judgements import INSTRUCTION_NEGATIVE, NEGATIVE, POSITIVE
 from obverse.read.numbered import DocNumbers, LabelledPart, NumberedDocs, labelled_part
-from obverse.read.passages import passage_of, passages
+from obverse.read.passages import lacking, passage_of, passages
 
 
 @dataclass(slots=True)
@@ -74,6 +74,19 @@ def labelled_rows(
         yield from work.each(block, gathering)
 
 
+def passage_fields(instruction: str) -> list[tuple[str, int]]:
+    """Returns the fields of Tevatron's and Promptriever's rows with their kinds, the positives first.
+
+    ``new_negatives`` fail the instruction alone, where there is one.
+    """
+    hard = INSTRUCTION_NEGATIVE if instruction else NEGATIVE
+    return [
+        ("positive_passages", POSITIVE),
+        ("new_negatives", hard),
+        ("negative_passages", NEGATIVE),
+    ]
+
+
 def add_labelled(
     gathering: Gathering,
     topic: int,
@@ -107,7 +120,7 @@ def add_labelled(
             numbers = _without(positives, numbers, gathering, name, line)
         gathering.judgements.add_alike(view, numbers, kind, line)
     if not positives:
-        gathering.because(topic, f"{reason} positive" if reason else "no positive")
+        gathering.because(topic, lacking(reason, "positive"))
 
 
 def _numbers(

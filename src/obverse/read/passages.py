@@ -39,8 +39,7 @@ def passages(
         bare: Whether strings are the format's own way and need no warning.
 
     Returns:
-        The passages, each with the item that it was made of, and a fixed reason (``blank``, ``null``,
-        ``missing``, ``of the wrong type``) or None.
+        The passages, each with the item that it was made of, and a reason for :func:`lacking`, or None.
     """
     if isinstance(value, list):
         items = value
@@ -57,6 +56,20 @@ def passages(
         else:
             reason = passage
     return found, reason
+
+
+_WRONG = "wrong"
+
+
+def lacking(reason: str | None, what: str) -> str:
+    """Returns why there is no positive (or whatever it is) as a fixed phrase.
+
+    Args:
+        reason: What :func:`passages` said of the last unusable one: ``blank``, ``null``, ``missing``, ``wrong``.
+    """
+    if reason == _WRONG:
+        return f"{what} of the wrong type"
+    return f"{reason or 'no'} {what}"
 
 
 def passage_of(
@@ -154,7 +167,7 @@ def _from_other(
         return "null"
     if not isinstance(item, str):
         findings.note("wrong_type", line, where, f"a document cannot be {item!r:.40}")
-        return "of the wrong type"
+        return _WRONG
     if is_blank(item):
         code = "blank_text" if item else "empty_text"
         findings.note(code, line, where, "the document is blank")

@@ -13,8 +13,7 @@ from typing import Any
 
 from obverse.read.faults import Findings
 from obverse.read.gathering import Gathering
-from obverse.read.judgements import INSTRUCTION_NEGATIVE, NEGATIVE, POSITIVE
-from obverse.read.labelled import LabelledWork, add_labelled, labelled_rows
+from obverse.read.labelled import LabelledWork, add_labelled, labelled_rows, passage_fields
 from obverse.read.query_rows import instruction_of, start_row
 
 _SUFFIX = re.compile(r"[-_](instruct|plain)$|#\d+$")
@@ -42,14 +41,8 @@ def read_promptriever(
         if topic is None:
             continue
         instruction = instruction_of(row, line, findings)
-        hard = INSTRUCTION_NEGATIVE if instruction else NEGATIVE
-        fields = [
-            ("positive_passages", POSITIVE),
-            ("new_negatives", hard),
-            ("negative_passages", NEGATIVE),
-        ]
         view = gathering.view(topic, instruction)
-        add_labelled(gathering, topic, view, line, row, fields, bare=False)
+        add_labelled(gathering, topic, view, line, row, passage_fields(instruction), bare=False)
     return gathering
 
 

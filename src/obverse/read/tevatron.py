@@ -1,7 +1,8 @@
 """Tevatron rows, old and new, https://github.com/texttron/tevatron.
 
 Old: ``query_id, query, positive_passages, negative_passages`` with whole passages. New: ``query_id, query_text,
-positive_document_ids, negative_document_ids`` beside a corpus of ``docid, text``.
+positive_document_ids, negative_document_ids`` beside a corpus of ``docid, text``. Where some row has Promptriever's
+``new_negatives``, they are read as there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from obverse.read.faults import Findings
 from obverse.read.flag_embedding import as_asked
 from obverse.read.gathering import Gathering
 from obverse.read.judgements import NEGATIVE, POSITIVE
-from obverse.read.labelled import LabelledWork, add_labelled, labelled_rows
+from obverse.read.labelled import LabelledWork, add_labelled, labelled_rows, passage_fields
 from obverse.read.passages import passages, string_id
 from obverse.read.query_rows import instruction_of, start_row
 from obverse.read.rows import rows
@@ -49,16 +50,17 @@ def read_tevatron(
         path = in_folder(path, "train.jsonl")
     gathering = Gathering(findings, "tevatron")
     wanted = _Wanted()
-    fields = [("positive_passages", POSITIVE), ("negative_passages", NEGATIVE)]
-    work = LabelledWork([name for name, _ in fields], as_asked)
+    work = LabelledWork(["positive_passages", "new_negatives", "negative_passages"], as_asked)
     for line, row in labelled_rows(path, gathering, work, columns=columns, workers=workers):
         topic = start_row(gathering, line, row)
         if topic is None:
             continue
-        view = gathering.view(topic, instruction_of(row, line, findings))
+        instruction = instruction_of(row, line, findings)
+        view = gathering.view(topic, instruction)
         if "positive_document_ids" in row:
             wanted.add(row, topic, view, line, findings)
         else:
+            fields = passage_fields(instruction)
             add_labelled(gathering, topic, view, line, row, fields, bare=False)
     if wanted.numbers:
         source = findings.file

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from obverse.errors import SettingError
+from obverse.errors import InputError, SettingError
 from obverse.inputs import Template
 from obverse.log import say
 from obverse.records import Topic
@@ -22,8 +22,9 @@ def write_triplets(
 
 
 def _triplets(topics: Iterable[Topic], template: Template) -> Iterator[dict[str, Any]]:
-    without = 0
+    without = count = 0
     for row in view_rows(topics, template):
+        count += 1
         negatives = row.instruction_negatives + row.negatives
         without += not negatives
         for positive in row.positives:
@@ -33,6 +34,8 @@ def _triplets(topics: Iterable[Topic], template: Template) -> Iterator[dict[str,
                     "positive": template.doc(positive),
                     "negative": template.doc(negative),
                 }
+    if without == count:
+        raise _no_row()
     if without:
         say(f"write: {without:,} views without a negative left out")
 
@@ -65,8 +68,9 @@ def write_tuples(
 def _tuples(
     found: Iterable[ViewRow], template: Template, names: list[str]
 ) -> Iterator[dict[str, Any]]:
-    short = without = over = 0
+    short = without = over = count = 0
     for row in found:
+        count += 1
         every = row.instruction_negatives + row.negatives
         docs = every[: len(names)]
         over += len(every) - len(docs)
@@ -79,6 +83,8 @@ def _tuples(
             yield {"anchor": row.query, "positive": template.doc(positive)} | dict(
                 zip(names, texts, strict=True)
             )
+    if without == count:
+        raise _no_row()
     if short or without:
         say(
             f"write: {short:,} views have fewer than {len(names)} negatives and repeat theirs; "
@@ -86,3 +92,10 @@ def _tuples(
         )
     if over:
         say(f"write: {over:,} negatives beyond the first {len(names)} left out (--negatives)")
+
+
+def _no_row() -> InputError:
+    return InputError(
+        "no view has a negative, and every row of this form needs one",
+        fix="Mine some first: obverse mine TOPICS --corpus CORPUS --out MINED",
+    )
