@@ -47,6 +47,8 @@ def test_two_processes_have_the_gradient_of_one_for_every_loss(encoder: str) -> 
 def test_one_process_is_no_comparison() -> None:
     with pytest.raises(SettingError, match="1 process is no comparison"):
         launch(1, "any")
+    with pytest.raises(SettingError, match="99999 processes are too many"):
+        launch(99_999, "any")
 
 
 def test_a_base_that_is_not_there_is_said_before_processes_are_started() -> None:

@@ -19,8 +19,9 @@ from obverse.records import Doc, Label, Topic, View
 from obverse.training import export as exporting
 from obverse.training.explain import as_lines, explain_batch, explained
 from obverse.training.relations import Relation
-from obverse.training.run import check_limit, precision_for
-from obverse.training.settings import settings_from
+from obverse.training.run import check_limit, precision_for, prepare
+from obverse.training.settings import Settings, settings_from
+from obverse.training.stopping import refuse_unmoved
 from obverse.training.trainer import Trained, train
 from obverse.training.watching import Watch
 
@@ -301,6 +302,33 @@ def test_half_a_surrogate_pair_stops_neither_training_nor_encoding(
     found = load_encoder(str(tmp_path / "m"), device="cpu")
     vectors = found.queries([("\ud800 w1", "\udfff"), ("\ufffd w1", "\ufffd")])
     assert np.array_equal(vectors[0], vectors[1])
+
+
+def test_a_loss_of_nothing_stops_a_short_run_too(tmp_path: Path, encoder: str) -> None:
+    plain = [plain_topic(number) for number in range(8)]
+    with pytest.raises(SettingError, match=r"exactly 0 in 2 steps in a row.*--plain-weight"):
+        trained(encoder, tmp_path / "m", plain, epochs=1, plain_weight=0)
+
+
+def test_steps_that_move_no_weight_are_said(tmp_path: Path, encoder: str) -> None:
+    settings = Settings(batch_size=4, max_tokens=32)
+    run = prepare(dual_topics(8), settings, base=encoder, out=tmp_path / "m", device="cpu")
+    with pytest.raises(SettingError, match=r"2 steps have not moved the weights.*--learning-rate"):
+        refuse_unmoved(run)
+    with torch.no_grad():
+        next(iter(run.learner.parameters())).add_(1e-3)
+    refuse_unmoved(run)
+
+
+def test_held_out_topics_share_no_query_with_what_is_trained_on(
+    tmp_path: Path, encoder: str
+) -> None:
+    same = Topic("other", dual_topic(0).query.upper(), dual_topic(9).docs, dual_topic(9).views)
+    with pytest.raises(SettingError, match=r"the queries of 1 held-out topics .* 'other'"):
+        trained(encoder, tmp_path / "m", held_out=[same])
+    wordy = Topic("long", "w9 " * 40, dual_topic(9).docs, dual_topic(9).views)
+    with pytest.raises(InputError, match="held-out topics, topic long"):
+        trained(encoder, tmp_path / "m", held_out=[wordy])
 
 
 def test_a_loss_that_is_no_number_stops_with_the_rows(tmp_path: Path, encoder: str) -> None:

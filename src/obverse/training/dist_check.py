@@ -49,6 +49,7 @@ LOSSES = {
 
 _CHUNKED = ("info_nce", "all of them")
 _STEPS, _RATE = 6, 1e-2
+_LOCALLY, _SECONDS = 8, 600
 _THINGS = ("bicycle", "lamp", "tent", "kettle", "violin", "jacket")
 
 
@@ -81,9 +82,18 @@ class Check:
 
 
 def launch(processes: int, base: str, *, thorough: bool = False) -> int:
-    """Starts the check in several local processes through torchrun and returns its exit status."""
+    """Starts the check in several local processes through torchrun and returns its exit status.
+
+    Raises:
+        SettingError: If there is nothing to compare, or more processes are asked for than processors (or 8, if that is
+            more) can serve, or the check takes too long.
+    """
     if processes < 2:
         raise SettingError(f"{processes} process is no comparison", fix="Use --processes 2 or more")
+    if processes > (most := max(_LOCALLY, os.cpu_count() or 1)):
+        raise SettingError(
+            f"{processes} processes are too many for this machine", fix=f"Use up to {most}"
+        )
     locate(base)
     command = [
         sys.executable,
@@ -92,7 +102,19 @@ def launch(processes: int, base: str, *, thorough: bool = False) -> int:
         *(["--thorough"] if thorough else []),
     ]
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
-    return subprocess.run(command, env=environment, timeout=600, check=False).returncode
+    running = subprocess.Popen(command, env=environment)
+    try:
+        return running.wait(_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise SettingError(
+            f"the check took more than {_SECONDS} seconds", fix="Use fewer --processes"
+        ) from None
+    finally:
+        if (
+            running.poll() is None
+        ):  # torchrun ends its workers when it is asked to, not when it is killed
+            running.terminate()
+            running.wait()
 
 
 def check_processes(base: str = PACKAGED, *, thorough: bool = False) -> list[Check]:

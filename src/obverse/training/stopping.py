@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from obverse.errors import InputError, SettingError
 from obverse.training.collator import Step
 from obverse.training.relations import MASKED, Relation
+from obverse.training.sides import weights_digest
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,11 +62,12 @@ class Guard:
                 fix="Lower --learning-rate, or use --precision bf16 or fp32; the last checkpoint is untouched",
             )
         self.zeros = self.zeros + 1 if loss == 0 else 0
-        if self.zeros >= _PATIENCE:
+        if self.zeros >= min(_PATIENCE, len(self.run.plan)):
             raise SettingError(
                 f"the loss was exactly 0 in {self.zeros} steps in a row",
                 where=where,
-                fix="The negatives are too easy or masked: look at obverse explain-batch, and mine harder ones",
+                fix="All negatives are too easy or masked, or all weights are 0 (--plain-weight, --source-weight): "
+                "look at obverse explain-batch",
             )
         alike = _alike(found.similarities)
         self.apart = self.apart or not alike
@@ -114,6 +116,14 @@ def _alike(similarities: Tensor | None) -> bool:
         return False
     found = similarities.detach()
     return bool((found.amax(0) - found.amin(0)).max() < _ALIKE)
+
+
+def refuse_unmoved(run: Run) -> None:
+    """Raises SettingError if the weights are those of the base after all steps."""
+    if weights_digest(run.learner) == run.identity["base"]:
+        raise SettingError(
+            f"{len(run.plan):,} steps have not moved the weights", fix="Raise --learning-rate"
+        )
 
 
 def refuse_broken(forward: Forward) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from obverse.errors import InputError, SettingError
 from obverse.files import read_json, to_json, write_json
+from obverse.identity import text_uid
 from obverse.log import say
 from obverse.models import count_tokens
 from obverse.records import Topic
@@ -153,18 +154,28 @@ def watch_for(
     """Returns the watch of a run.
 
     Raises:
-        SettingError: If ``every`` is not positive, or a held-out topic is trained on as well.
+        SettingError: If ``every`` is not positive, or a held-out topic, or its query, is trained on as well.
+        InputError: If a held-out query is longer than the token limit.
     """
     if every is not None and every < 1:
         raise SettingError(f"watch every is {every}", fix="Give 1 or more steps")
-    prepared = topic_set(
-        held_out, run.template, run.settings.max_tokens, partial(count_tokens, run.learner)
-    )
+    count = partial(count_tokens, run.learner)
+    try:
+        prepared = topic_set(held_out, run.template, run.settings.max_tokens, count)
+    except InputError as error:
+        raise error.at("held-out topics") from None
     shared = {t.topic_id for t in prepared.topics} & {t.topic_id for t in run.topics.topics}
     if shared:
         raise SettingError(
             f"{len(shared)} held-out topics are trained on as well, such as {min(shared)!r}",
             fix="Take them out of one of the two",
+        )
+    asked = {text_uid(topic.query) for topic in run.topics.topics}
+    known = [t.topic_id for t in prepared.topics if text_uid(t.query) in asked]
+    if known:
+        raise SettingError(
+            f"the queries of {len(known)} held-out topics are trained on as well, such as that of {known[0]!r}",
+            fix="Split by query or documents: obverse split",
         )
     _own_names(prepared)
     total = len(run.plan)
