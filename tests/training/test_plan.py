@@ -13,6 +13,7 @@ from tiny_encoder import dual_topic, dual_topics, plain_topic
 from obverse.errors import SettingError
 from obverse.inputs import Template
 from obverse.records import Doc, Label, Topic, View
+from obverse.sampling import rng_for
 from obverse.training.courses import Course, course
 from obverse.training.plan import Plan
 from obverse.training.settings import Settings
@@ -58,6 +59,55 @@ def test_every_batch_is_full_and_every_topic_stands_once_in_an_epoch(
     full = Plan(topics, size, epochs, seed, keep_last=False)
     assert len(full) == epochs * count // size and full.left_out == epochs * count % size
     assert [full.batch(step) for step in range(len(full))] == batches[: len(full)]
+
+
+def all_orders(plan: Plan) -> list[list[int]]:
+    """Every epoch's order, one after the other, as runs that were stopped have had them."""
+    made: list[list[int]] = []
+    size = plan.epoch_size
+    for epoch in range(-(-len(plan) * plan.batch_size // size)):
+        order = list(range(size))
+        rng_for(plan.seed, "epoch", epoch).shuffle(order)
+        if begun := epoch * size % plan.batch_size:
+            waiting = made[-1][-begun:]
+            head = [n for n in order if n not in waiting][: plan.batch_size - begun]
+            order = head + [n for n in order if n not in head]
+        made.append(order)
+    return made
+
+
+@given(
+    size=st.integers(1, 12),
+    more=st.integers(0, 9),
+    steps=st.lists(st.integers(0, 59), min_size=1, max_size=12),
+)
+@settings(max_examples=60, deadline=None)
+def test_orders_are_made_when_they_are_asked_for_and_are_those_of_all_at_once(
+    size: int, more: int, steps: list[int]
+) -> None:
+    plan = Plan(prepared(dual_topics(size + more, negatives=0, plain=False)), size, steps=60)
+    flat = [topic for order in all_orders(plan) for topic in order]
+    for step in steps:
+        assert list(plan.batch(step).topics) == flat[step * size : (step + 1) * size]
+
+
+def test_a_long_run_has_no_more_orders_in_memory_than_a_batch_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Any] = []
+
+    def counted(*what: Any) -> Any:
+        made.append(what)
+        return rng_for(*what)
+
+    monkeypatch.setattr("obverse.training.plan.rng_for", counted)
+    plan = Plan(prepared(dual_topics(7)), 3, epochs=2000)
+    assert plan.batch(0).step == 0 and len(made) == 1
+    for step in range(300):
+        plan.batch(step)
+    assert len(plan._orders) <= 2 and len(made) <= 300 * 3 // 7 + 2
+    plan.batch(len(plan) - 1)
+    assert len(made) <= 300 * 3 // 7 + 2 + 3
 
 
 def test_steps_may_be_asked_for_instead_of_epochs() -> None:

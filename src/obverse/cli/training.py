@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,6 +40,7 @@ def _in_batch(values: list[str] | None) -> bool | dict[str, bool]:
             raise SettingError(
                 f"--in-batch {value!r} is neither on nor off", fix="Write on, off, or SOURCE=off"
             )
+        _need_new(source, found, "--in-batch")
         found[source] = state == "on"
     return found[""] if set(found) == {""} else found
 
@@ -54,8 +56,25 @@ def _source_weights(values: list[str] | None) -> dict[str, str]:
                 f"--source-weight {value!r} names no source",
                 fix="Write SOURCE=2, or SOURCE=0:1 for a weight that moves",
             )
+        _need_new(source, found, "--source-weight")
         found[source] = weight
     return found
+
+
+def _need_new(source: str, found: Container[str], flag: str) -> None:
+    """Raises SettingError if a source has a value already: the last would win, whatever was meant."""
+    from obverse.errors import SettingError
+
+    if source in found:
+        what = f"the source {source!r}" if source else "any other source"
+        raise SettingError(f"{flag} is given twice for {what}", fix="Give it once")
+
+
+def _need_names(given: Mapping[str, Any]) -> None:
+    """Raises SettingError if a command is given an empty name."""
+    from obverse.training.arguments import need_names
+
+    need_names(given)
 
 
 @app.command("train")
@@ -63,7 +82,7 @@ def train_command(
     topics: Annotated[
         str, typer.Argument(help="Topics, or rows in any format that obverse read knows.")
     ],
-    out: Annotated[Path | None, typer.Option(help="The model folder.")] = None,
+    out: Annotated[str | None, typer.Option(help="The model folder.", metavar="PATH")] = None,
     base: Annotated[
         str, typer.Option(help="A folder, a hub name, or all-MiniLM-L6-v2.")
     ] = "all-MiniLM-L6-v2",
@@ -199,6 +218,7 @@ def train_command(
     ] = False,
 ) -> None:
     """Train an encoder on topics; run the same command again after a stop and it goes on."""
+    _need_names(locals())
     import os
 
     from obverse.errors import SettingError
@@ -231,7 +251,7 @@ def train_command(
         settings["held_out"] = _topics(held_out)
     done = train(_topics(topics), out=out, **settings)
     if os.environ.get("RANK", "0") == "0":
-        _tell_of_the_data(out, topics)
+        _tell_of_the_data(done.folder, topics)
         print(done.folder)
 
 
@@ -279,6 +299,7 @@ def inputs_command(
     max_tokens: Annotated[int | None, typer.Option(help="Another limit. [the model's]")] = None,
 ) -> None:
     """Print the very strings that a model reads, one JSON object a line."""
+    _need_names(locals())
     _show_inputs(source, model, template, max_tokens)
 
 
@@ -319,6 +340,7 @@ def explain_batch_command(
     json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
     """Show a step as a table: anchor, candidate, label, similarity, weight, reason of a mask."""
+    _need_names(locals())
     settings = dict(locals())
     for name in ("topics", "step", "json"):
         settings.pop(name)
@@ -366,6 +388,7 @@ def doctor_dist(
     from obverse.training.dist_check import check_processes, launch
 
     if "WORLD_SIZE" not in os.environ:
+        _need_names({"base": base})
         raise typer.Exit(launch(processes, base, thorough=thorough))
     found = check_processes(base, thorough=thorough)
     if os.environ.get("RANK") == "0":
@@ -378,11 +401,12 @@ def doctor_dist(
 @app.command("export")
 def export_command(
     model: Annotated[str, typer.Argument(help="A model folder.")],
-    out: Annotated[Path, typer.Option(help="Where the exported model goes.")],
+    out: Annotated[str, typer.Option(help="Where the exported model goes.", metavar="PATH")],
     to: Annotated[str, typer.Option(help="onnx or int8.")] = "onnx",
 ) -> None:
     """Export a model to ONNX, or to ONNX with int8 weights; says how close its vectors stay."""
+    _need_names(locals())
     from obverse.training.export import export
 
     export(model, out, to=to)  # type: ignore[arg-type]
-    print(out)
+    print(Path(out))

@@ -10,9 +10,8 @@ from obverse.files import to_json, whole_file
 from obverse.log import say
 from obverse.training.board import Board
 from obverse.training.gradient import Processes
+from obverse.training.model_names import LOG
 from obverse.training.run import Run
-
-LOG = "training.jsonl"
 
 
 class LogFile:

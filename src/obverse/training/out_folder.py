@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,10 +13,18 @@ from obverse.inputs import FILE_NAME
 from obverse.log import say
 from obverse.models import locate
 from obverse.training.checkpoints import last_whole, other_machine, refuse_other_run, remove_after
-from obverse.training.log_file import LOG
+from obverse.training.model_names import (
+    CHECKPOINTS,
+    LOG,
+    foreign_parts,
+    is_foreign_home,
+    remove_run,
+)
 from obverse.training.processes import connect, processes, wait
 from obverse.training.run import Run
 from obverse.training.sides import refuse_file
+
+_SHOWN = 3
 
 
 def own_folder(out: Path, base: str) -> Path:
@@ -25,13 +32,25 @@ def own_folder(out: Path, base: str) -> Path:
 
     Raises:
         SettingError: If it or a folder above it is a file, if it is the base, or holds a model that obverse did not
-            train.
+            train, or files or a folder of the names that training writes and has not written.
         ModelError: If there is no such base.
     """
     refuse_file(out)
     if (out / "modules.json").is_file() and not (out / FILE_NAME).is_file():
         raise SettingError(
             "holds a model that was not trained here", where=str(out), fix="Give another --out"
+        )
+    if found := foreign_parts(out):
+        raise SettingError(
+            f"holds {_listed(found)}, which a model would replace and no training has written",
+            where=str(out),
+            fix="Give another --out, or move them away",
+        )
+    if is_foreign_home(home := out / CHECKPOINTS):
+        raise SettingError(
+            "holds no checkpoints of a run, and those of this one would go there",
+            where=str(home),
+            fix="Give another --out, or move it away",
         )
     if Path(locate(base)).resolve() == out.resolve():
         raise SettingError(
@@ -40,6 +59,12 @@ def own_folder(out: Path, base: str) -> Path:
             fix="Give another --out",
         )
     return out
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (
+        f" and {len(names) - _SHOWN} more" if names[_SHOWN:] else ""
+    )
 
 
 def start_of(run: Run, *, restart: bool) -> Path | None:
@@ -56,7 +81,7 @@ def start_of(run: Run, *, restart: bool) -> Path | None:
     connect(run.forward.device.type)
     first = processes().rank == 0
     if restart and first:
-        shutil.rmtree(run.home, ignore_errors=True)
+        remove_run(run.home)
     wait()
     start = last_whole(run.home)
     if start is not None:
@@ -71,8 +96,9 @@ def start_of(run: Run, *, restart: bool) -> Path | None:
         remove_after(run.home, start)
         run.home.mkdir(parents=True, exist_ok=True)
         if start is None:
-            for name in (LOG, "watch.json"):
-                (run.home / name).unlink(missing_ok=True)
+            (run.home / "watch.json").unlink(missing_ok=True)
+            # Emptied and not removed: it says whose folder this is.
+            (run.home / LOG).write_bytes(b"")
     wait()
     return start
 

@@ -148,25 +148,42 @@ class Plan:
         """Returns how many whole epochs lie before a step, and how many topics of the next."""
         return divmod(min(step * self.batch_size, self._total), len(self._main))
 
-    @cached_property
-    def _orders(self) -> list[list[int]]:
-        """The topics of each epoch in their order.
+    def _order(self, epoch: int) -> list[int]:
+        """The topics of an epoch in their order, made when it is asked for.
 
-        What an epoch leaves for a batch on the border is not among the first that the next epoch adds to it.
+        What an epoch leaves for a batch on the border is not among the first that the next epoch adds to it. So an
+        order depends on the one before it, back to the last epoch that began with a batch of its own.
         """
-        made: list[list[int]] = []
-        for epoch in range(-(-self._total // len(self._main))):
-            order = list(self._main)
-            rng_for(self.seed, "epoch", epoch).shuffle(order)
-            begun = epoch * len(order) % self.batch_size
-            if begun:
-                waiting = set(made[-1][-begun:])
-                free = [number for number in order if number not in waiting]
-                head = free[: self.batch_size - begun]
-                first = set(head)
-                order = head + [number for number in order if number not in first]
-            made.append(order)
-        return made
+        made = self._orders
+        first = epoch
+        while first not in made and self._begun(first):
+            first -= 1
+        for number in range(first, epoch + 1):
+            if number not in made:
+                made[number] = self._shuffled(number, made.get(number - 1, []))
+            for old in [n for n in made if not number - 2 < n <= epoch]:
+                del made[old]
+        return made[epoch]
+
+    def _shuffled(self, epoch: int, before: list[int]) -> list[int]:
+        order = list(self._main)
+        rng_for(self.seed, "epoch", epoch).shuffle(order)
+        if begun := self._begun(epoch):
+            waiting = set(before[-begun:])
+            free = [number for number in order if number not in waiting]
+            head = free[: self.batch_size - begun]
+            first = set(head)
+            order = head + [number for number in order if number not in first]
+        return order
+
+    def _begun(self, epoch: int) -> int:
+        """How many topics the epochs before this one leave for its first batch."""
+        return epoch * len(self._main) % self.batch_size
+
+    @cached_property
+    def _orders(self) -> dict[int, list[int]]:
+        """The orders of two epochs at most, as a batch lies in no more."""
+        return {}
 
     def _plain_of(self, step: int) -> tuple[int, ...]:
         """The plain topics of a step: they go round and round, shuffled anew each time, whole rounds first."""
@@ -212,7 +229,7 @@ class Plan:
         size = len(self._main)
         places = range(first, min(first + self.batch_size, self._total))
         epochs = [place // size for place in places]
-        topics = [self._orders[place // size][place % size] for place in places]
+        topics = [self._order(place // size)[place % size] for place in places]
         plain = self._plain_of(step)
         return Batch(step, (*topics, *plain), (*epochs, *epochs[:1] * len(plain)))
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 
 from obverse.errors import SettingError
+from obverse.training.arguments import need_sizes
 from obverse.training.gradient import Processes
 
 
@@ -31,9 +32,10 @@ def processes() -> Processes:
 
 
 def need_threads(threads: int | None) -> None:
-    """Raises SettingError if a number of threads is none."""
+    """Raises SettingError if a number of threads is none, or more than any machine can start."""
     if threads is not None and threads < 1:
         raise SettingError(f"threads is {threads}", fix="Give 1 or more")
+    need_sizes({"threads": threads})
 
 
 def own_device(device: str | None) -> str | None:

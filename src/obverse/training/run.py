@@ -16,6 +16,7 @@ from obverse.records import Topic
 from obverse.sampling import seed_for
 from obverse.training.collator import Collator, Known
 from obverse.training.loss import check_widths
+from obverse.training.model_names import CHECKPOINTS
 from obverse.training.plan import Plan
 from obverse.training.settings import Settings
 from obverse.training.sides import add_lora, freeze_layers, is_asymmetric, side, weights_digest
@@ -65,7 +66,7 @@ class Run:
     @property
     def home(self) -> Path:
         """Where checkpoints and the log lie until the run is finished."""
-        return self.out / "checkpoints"
+        return self.out / CHECKPOINTS
 
     @property
     def topics(self) -> TopicSet:

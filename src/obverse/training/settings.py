@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from obverse.errors import SettingError
+from obverse.training.arguments import need_names, need_sizes
 from obverse.training.courses import course
 from obverse.training.loss import Terms, need_finite
 
@@ -61,6 +62,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         need_finite(self)
+        need_sizes({each.name: getattr(self, each.name) for each in fields(self)})
         for name in ("epochs", "learning_rate", "max_tokens", "batch_size"):
             self._need(name, getattr(self, name) > 0, "Give a positive number")
         for name in ("freeze_layers", "weight_decay", "max_grad_norm", "lora", "negatives"):
@@ -72,6 +74,7 @@ class Settings:
         for name in ("warmup", "average", "average_last", "lora_dropout"):
             self._need(name, 0 <= getattr(self, name) <= 1, "Give a share between 0 and 1")
         self._need("average", self.average < 1, "With 1 nothing of the training would be left")
+        self._need("lora_dropout", self.lora_dropout < 1, "With 1 nothing would reach the adapters")
         self._need(
             "pool_negatives",
             self.pool_negatives is None or self.pool_negatives >= 0,
@@ -162,8 +165,10 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
     """Returns the settings among a function's parameters, checked.
 
     Raises:
-        SettingError: If one makes no sense.
+        SettingError: If one makes no sense, or a name among the parameters is empty.
     """
+    need_names(given)
+    need_sizes(given)
     of_loss = {f.name: given[f.name] for f in fields(Terms) if f.name in given}
     if "keep_close" in of_loss and of_loss["keep_close"] is None:
         of_loss["keep_close"] = KEEP_CLOSE_OF_QUERIES if given.get("freeze_docs") else 0.0
@@ -176,3 +181,42 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
     if "source_weights" in others:
         others["source_weights"] = dict(others["source_weights"] or {})
     return Settings(**others, terms=Terms(**of_loss))
+
+
+GUARD_LOSS = 0.01
+
+_ONLY_WITH = (
+    ("margin", "margin_weight"),
+    ("teacher_temperature", "distill"),
+    ("matryoshka_weight", "matryoshka"),
+    ("lora_alpha", "lora"),
+    ("lora_dropout", "lora"),
+    ("watch_every", "held_out"),
+    ("guard_loss", "held_out"),
+    ("pool_encoding", "pool_negatives"),
+)
+_NOT_BESIDE = (("epochs", "steps"), ("keep_last", "steps"))
+_FLAGS = {"keep_last": "--drop-last"}
+
+
+def without_effect(given: Mapping[str, Any]) -> list[str]:
+    """Returns in words which of a function's parameters are set and do nothing, as another is not set, or is."""
+    defaults = {each.name: each.default for each in (*fields(Settings), *fields(Terms))}
+    defaults |= {"watch_every": None, "guard_loss": GUARD_LOSS}
+
+    def is_set(name: str) -> bool:
+        return name in given and given[name] != defaults[name]
+
+    def flag(name: str) -> str:
+        return _FLAGS.get(name, f"--{name.replace('_', '-')}")
+
+    lone = [
+        f"{flag(name)} has no effect without {flag(needed)}"
+        for name, needed in _ONLY_WITH
+        if is_set(name) and (given.get(needed) is None or not given[needed])
+    ]
+    return lone + [
+        f"{flag(other)} counts: {flag(name)} has no effect beside it"
+        for name, other in _NOT_BESIDE
+        if is_set(name) and given.get(other) is not None
+    ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from obverse.errors import MissingExtra, ModelError, SettingError
 from obverse.files import read_json, write_json
 from obverse.inputs import FILE_NAME, Template, template_row
+from obverse.training.model_names import FRESH, is_side
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -142,8 +143,11 @@ def save_model(
     """Writes the model folder; a model that stood there is replaced only when the new one is whole on disk.
 
     The base's own prompts are taken out of the saved config: the template of ``obverse.json`` is what was trained.
+
+    Raises:
+        SettingError: If something stands in the way that is not of a model trained here; nothing is replaced.
     """
-    fresh = out / ".new-model"
+    fresh = out / FRESH
     shutil.rmtree(fresh, ignore_errors=True)
     model.eval()
     model.prompts, model.default_prompt_name = {}, None
@@ -151,8 +155,16 @@ def save_model(
     model.save_pretrained(str(fresh), create_model_card=False)
     (fresh / "README.md").write_text(card, encoding="utf-8")
     write_json(fresh / FILE_NAME, {"template": template_row(template), "max_tokens": max_tokens})
-    old = set(_model_parts(out)) if (out / FILE_NAME).is_file() else set()
+    ours = (out / FILE_NAME).is_file()
+    old = set(_model_parts(out)) if ours else set()
     new = {path.name for path in fresh.iterdir()}
+    if not ours and (there := sorted(name for name in new if (out / name).exists())):
+        shutil.rmtree(fresh)
+        raise SettingError(
+            f"{', '.join(there)} would be replaced by the model and is not of one",
+            where=str(out),
+            fix="Move it away and run the same command again: the last checkpoint stays",
+        )
     # What says that it is obverse's comes first, and what makes it a model last: killed in between, the folder is
     # neither taken for somebody else's model nor for a whole one.
     for name in sorted(new, key=lambda name: (name != FILE_NAME, name == "modules.json", name)):
@@ -173,9 +185,9 @@ def _model_parts(folder: Path) -> Iterator[str]:
     except Exception:
         return
     for module in modules:
-        if path := module.get("path"):
-            yield str(path).split("/")[0]
+        name = str(module.get("path") or "").split("/")[0]
+        if name and not name.startswith("."):
+            yield name
     yield from ("model.safetensors", "router_config.json", "adapter_config.json")
     yield "adapter_model.safetensors"
-    for path in folder.glob("*_0_*"):
-        yield path.name
+    yield from (path.name for path in folder.iterdir() if is_side(path.name) and path.is_dir())

@@ -10,6 +10,7 @@ from obverse.errors import InputError
 from obverse.files import in_folder, read_corpus, read_topics, topic_rows
 from obverse.read import read
 from obverse.records import Topic
+from obverse.training.arguments import need_names
 
 
 def training_topics(source: str) -> Iterator[Topic]:
@@ -17,7 +18,9 @@ def training_topics(source: str) -> Iterator[Topic]:
 
     Raises:
         InputError: If the source cannot be read, or a topic labels a document that the corpus lacks.
+        SettingError: If the source's name is empty.
     """
+    need_names({"topics": source})
     path = Path(source)
     if path.is_dir() and any(path.glob("topics.jsonl*")):
         yield from _joined(path)

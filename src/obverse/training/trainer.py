@@ -24,7 +24,7 @@ from obverse.training.checkpoints import (
     differences,
 )
 from obverse.training.incoming import say_what_comes_in
-from obverse.training.log_file import LOG
+from obverse.training.model_names import LOG, remove_run
 from obverse.training.out_folder import alone, own_folder, start_of
 from obverse.training.processes import (
     need_threads,
@@ -33,7 +33,13 @@ from obverse.training.processes import (
     processes,
 )
 from obverse.training.run import Run, prepare
-from obverse.training.settings import PoolEncoding, Precision, Schedule, settings_from
+from obverse.training.settings import (
+    PoolEncoding,
+    Precision,
+    Schedule,
+    settings_from,
+    without_effect,
+)
 from obverse.training.sides import asymmetric, merged, save_model, side
 from obverse.training.steps import need_packages
 from obverse.training.stopping import refuse_broken
@@ -197,7 +203,8 @@ def train(
         InputError: If the topics cannot be trained on.
         ModelError: If the base cannot be loaded or trained.
     """
-    settings = settings_from(locals())
+    given = dict(locals())
+    settings = settings_from(given)
     for name, value in (("save every", save_every), ("watch every", watch_every)):
         if value is not None and value < 1:
             raise SettingError(f"{name} is {value}", fix="Give 1 or more steps")
@@ -208,6 +215,8 @@ def train(
     began = time.monotonic()
     home = own_folder(Path(out), base)
     with one_voice():
+        for line in without_effect(given):
+            say(f"train: {line}")
         # Faults of the input are said before the seconds that torch takes to load.
         topics = list(trainable(topics))
         held_out = None if held_out is None else _held_out(held_out)
@@ -308,7 +317,7 @@ def _finish(run: Run, trainer: Any, done: Trained, *, keep: bool) -> None:
     shutil.copyfile(run.home / LOG, run.out / LOG)
     write_json(run.out / MADE, made)
     if not keep:
-        shutil.rmtree(run.home, ignore_errors=True)
+        remove_run(run.home)
     say(
         f"train: {done.steps:,} steps, loss {done.loss:.3f}, {done.seconds:.0f} s; model in {run.out}"
     )
