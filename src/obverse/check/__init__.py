@@ -9,7 +9,7 @@ from typing import Any
 from obverse.check.inspection import Inspection, Limits
 from obverse.errors import InputError
 from obverse.identity import text_uid
-from obverse.read import on_disk, read, said_guess, topics_of
+from obverse.read import on_disk, read, refuse_strange, said_guess, topics_of
 from obverse.read.corpus import read_corpus_rows
 from obverse.read.faults import FAULTS, Findings, Severity
 from obverse.read.formats import NoRows, guess
@@ -71,9 +71,11 @@ def _inspect(
     try:
         form = format or _guess(path, dict(columns or {}), findings)
         if form == "corpus":
-            for _ in read_corpus_rows(path, findings, columns=columns):
+            refuse_strange(options, form, read_corpus_rows)
+            for _ in read_corpus_rows(path, findings, columns=columns, **options):
                 pass
         elif form == "qrels":
+            refuse_strange(options, form, qrels_rows)
             for _ in qrels_rows(path, findings):
                 findings.rows += 1
                 findings.usable += 1
@@ -139,6 +141,31 @@ def worst(findings: Findings) -> Severity | None:
     """Returns the worst severity found, or None where nothing was."""
     found = {FAULTS[code].severity for code in findings.counts}
     return next((severity for severity in Severity if severity in found), None)
+
+
+def as_bad_as(findings: Findings, least: Severity) -> dict[str, int]:
+    """Returns the codes and counts of the faults that are at least so bad, the worst first."""
+    kinds = list(Severity)
+    counted = kinds[: kinds.index(least) + 1]
+    return {code: n for code, n in findings.worst_first() if FAULTS[code].severity in counted}
+
+
+_COUNTED = {
+    Severity.ERROR: ("error", "errors"),
+    Severity.WARNING: ("error or warning", "errors or warnings"),
+    Severity.NOTE: ("fault", "faults"),
+}
+
+
+def said_of_copy(findings: Findings, least: Severity) -> str:
+    """Returns the line that says what a mended copy still has of the faults that are at least so bad."""
+    left = as_bad_as(findings, least)
+    one, many = _COUNTED[least]
+    if not left:
+        return f"the copy has no {one} left"
+    count = sum(left.values())
+    what = f"1 {one} is" if count == 1 else f"{count:,} {many} are"
+    return f"{what} left in the copy: {', '.join(left)}"
 
 
 def report(findings: Findings) -> list[str]:
@@ -219,4 +246,4 @@ def _tokens(encoder: str | None, max_tokens: int | None) -> tuple[int, Any]:
     return loaded.max_tokens, loaded.count_tokens
 
 
-__all__ = ["check", "known_texts", "report", "to_json", "worst"]
+__all__ = ["as_bad_as", "check", "known_texts", "report", "said_of_copy", "to_json", "worst"]

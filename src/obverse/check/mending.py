@@ -97,9 +97,14 @@ def refuse_unmendable(source: str | os.PathLike[str], out: str | os.PathLike[str
     """Raises what is wrong with asking for a mended copy, before anything is read.
 
     Raises:
-        SettingError: If the source is no file, or the copy would replace the source.
+        SettingError: If the source is no file, or the copy is standard output or would replace the source.
     """
     name = os.fspath(source)
+    if os.fspath(out) == "-":
+        raise SettingError(
+            "--fix writes to a file, not to standard output",
+            fix="The report goes there; name a file, and check it: --fix mended.jsonl",
+        )
     if Path(source).is_dir():
         files = sorted(str(file) for file in Path(source).rglob("*") if _TABLE.search(file.name))
         raise SettingError(
@@ -113,7 +118,7 @@ def refuse_unmendable(source: str | os.PathLike[str], out: str | os.PathLike[str
         raise SettingError(
             "--fix mends files alone", where=name, fix="Save the rows to a file first"
         )
-    if os.fspath(out) != "-" and Path(out).resolve() == Path(source).resolve():
+    if Path(out).resolve() == Path(source).resolve():
         raise SettingError("--fix would replace the source", fix="Give another name")
 
 

@@ -21,6 +21,19 @@ _Workers = Annotated[
 ]
 _Split = Annotated[str | None, typer.Option(help="BEIR: which qrels file. [train]")]
 _Quoting = Annotated[str | None, typer.Option(help="CSV and TSV: csv, none or guess. [guess]")]
+_Rule = Annotated[
+    str | None,
+    typer.Option(help="Click logs: examined, all or auto (examined where there are positions)."),
+]
+_MaxPosition = Annotated[
+    int | None, typer.Option(help="Click logs: leave out impressions below this rank.")
+]
+_MinImpressions = Annotated[
+    int | None, typer.Option(help="Click logs: how often a negative must have been shown. [1]")
+]
+_Merge = Annotated[
+    str | None, typer.Option(help="Click logs: merge rows by query_id or by query. [query_id]")
+]
 _Corpus = Annotated[str | None, typer.Option(help="Tevatron: the documents that rows name by id.")]
 _Map = Annotated[
     str, typer.Option("--map", help="The file's columns by name: query=q,clicked=pos.")
@@ -36,21 +49,10 @@ def read_command(
     ] = None,
     map: _Map = "",
     split: _Split = None,
-    rule: Annotated[
-        str | None,
-        typer.Option(
-            help="Click logs: examined, all or auto (examined where there are positions)."
-        ),
-    ] = None,
-    max_position: Annotated[
-        int | None, typer.Option(help="Click logs: leave out impressions below this rank.")
-    ] = None,
-    min_impressions: Annotated[
-        int | None, typer.Option(help="Click logs: how often a negative must have been shown. [1]")
-    ] = None,
-    merge: Annotated[
-        str | None, typer.Option(help="Click logs: merge rows by query_id or by query. [query_id]")
-    ] = None,
+    rule: _Rule = None,
+    max_position: _MaxPosition = None,
+    min_impressions: _MinImpressions = None,
+    merge: _Merge = None,
     quoting: _Quoting = None,
     corpus: _Corpus = None,
     run: Annotated[
@@ -177,13 +179,20 @@ def check_command(
     source: _Source,
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     fix: Annotated[
-        str | None, typer.Option(help="Write a mended copy here and say what changed.")
+        str | None,
+        typer.Option(
+            help="Write a mended copy here and say what changed; the exit status is the copy's."
+        ),
     ] = None,
     format: Annotated[
         str | None, typer.Option(help="The source's format; guessed if left out.")
     ] = None,
     map: _Map = "",
     split: _Split = None,
+    rule: _Rule = None,
+    max_position: _MaxPosition = None,
+    min_impressions: _MinImpressions = None,
+    merge: _Merge = None,
     quoting: _Quoting = None,
     corpus: _Corpus = None,
     min_candidates: Annotated[
@@ -209,10 +218,11 @@ def check_command(
     workers: _Workers = None,
 ) -> None:
     """Say what is wrong with data, by file and line; exit status 2 if there is an error."""
-    from obverse.check import check, report, to_json, worst
+    from obverse.check import as_bad_as, check, report, said_of_copy, to_json
     from obverse.check.mending import mend, refuse_unmendable
     from obverse.errors import SettingError
     from obverse.files import to_json as json_bytes
+    from obverse.log import say
     from obverse.read.faults import Severity
     from obverse.read.rows import column_map
 
@@ -221,27 +231,36 @@ def check_command(
     if fix is not None:
         refuse_unmendable(source, fix)
     columns = column_map(map)
-    given = {"split": split, "quoting": quoting, "corpus": corpus, "workers": workers}
+    given = {
+        "split": split,
+        "rule": rule,
+        "max_position": max_position,
+        "min_impressions": min_impressions,
+        "merge": merge,
+        "quoting": quoting,
+        "corpus": corpus,
+        "workers": workers,
+    }
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    findings = check(
-        source,
-        format,
-        columns=columns,
-        min_candidates=min_candidates,
-        encoder=encoder,
-        max_tokens=max_tokens,
-        against=against or (),
-        apart_from=apart_from or (),
-        **options,
-    )
+    options |= {
+        "min_candidates": min_candidates,
+        "encoder": encoder,
+        "max_tokens": max_tokens,
+        "against": against or (),
+        "apart_from": apart_from or (),
+    }
+    findings = check(source, format, columns=columns, **options)
     if json:
         print(json_bytes(to_json(findings)).decode())
     else:
         print("\n".join(report(findings)))
     if fix is not None:
         mend(source, fix, format=format, columns=columns, quoting=quoting or "guess")
-    found, order = worst(findings), list(Severity)
-    if found is not None and order.index(found) <= order.index(Severity(fail_on)):
+        if quoting == "csv":
+            del options["quoting"]  # the copy has no quotes around its fields
+        findings = check(fix, format, **options)
+        say(f"{fix}: {said_of_copy(findings, Severity(fail_on))}")
+    if as_bad_as(findings, Severity(fail_on)):
         raise typer.Exit(2)
 
 

@@ -8,7 +8,7 @@ import inspect
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from obverse.errors import InputError, SettingError
@@ -70,17 +70,26 @@ def topics_of(
             fix="Read the folder that it belongs to, or mine from documents with --corpus",
         )
     reader = reader_named(format)
-    known = inspect.signature(reader).parameters
     if columns:
         options = {**options, "columns": columns}
+    refuse_strange(options, format, reader)
+    topics: Iterable[Topic] = reader(path, seen, **options)
+    return topics
+
+
+def refuse_strange(options: Mapping[str, Any], format: str, reader: Callable[..., Any]) -> None:
+    """Raises what a format's reader does not take.
+
+    Raises:
+        SettingError: With what it takes.
+    """
+    known = inspect.signature(reader).parameters
     for name in options:
         if name not in known:
             raise SettingError(
                 f"the format {format} takes no {name}",
                 fix=f"It takes {', '.join(list(known)[2:]) or 'no options'}",
             )
-    topics: Iterable[Topic] = reader(path, seen, **options)
-    return topics
 
 
 def said_guess(path: str | os.PathLike[str], format: str, why: str, findings: Findings) -> str:

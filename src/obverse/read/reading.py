@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from obverse.errors import InputError
 from obverse.files import digests_of, topic_tables, write_json_lines, write_tables, write_topics
 from obverse.log import say
-from obverse.read import on_disk, read, topics_of
+from obverse.read import on_disk, read, refuse_strange, topics_of
 from obverse.read.corpus import read_corpus_rows
 from obverse.read.faults import Findings
 from obverse.read.formats import guess
@@ -43,7 +43,7 @@ def read_file(
     refuse_own_input(out, source)
     findings, left = Findings(file=os.fspath(source)), Counts()
     if _is_corpus(source, format, map):
-        return _read_documents(source, out, map)
+        return _read_documents(source, out, map, options)
     columns = column_map(map)
     with ThreadPoolExecutor(1) as aside:
         digests: list[Future[dict[str, str]]] = []
@@ -107,11 +107,15 @@ def _is_corpus(source: str | os.PathLike[str], format: str | None, map: str) -> 
 
 
 def _read_documents(
-    source: str | os.PathLike[str], out: str | os.PathLike[str], map: str
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    map: str,
+    options: dict[str, Any],
 ) -> Findings:
     """Writes a table of documents as ``corpus.jsonl`` has them."""
+    refuse_strange(options, "corpus", read_corpus_rows)
     findings = Findings(file=os.fspath(source))
-    docs = read_corpus_rows(source, findings, columns=column_map(map))
+    docs = read_corpus_rows(source, findings, columns=column_map(map), **options)
     rows = ({"_id": doc.doc_id, "title": doc.title, "text": doc.text} for doc in docs)
     count = write_json_lines(out, rows)
     for line in findings.summary():
@@ -123,7 +127,7 @@ def _read_documents(
         f"{count:,} documents",
         findings.drops,
         inputs=_files(source),
-        parameters={"source": os.fspath(source), "format": "corpus", "map": map},
+        parameters={"source": os.fspath(source), "format": "corpus", "map": map, **options},
     )
     return findings
 
