@@ -134,6 +134,15 @@ def test_what_has_no_effect_is_said(
     assert [line for line in lines if "no effect" in line] == [f"train: {said}"]
 
 
+def test_a_step_that_is_shown_says_it_too(tmp_path: Path, encoder: str) -> None:
+    write_topics(tmp_path / "t.jsonl", dual_topics(4))
+    cli._register()
+    given = [str(tmp_path / "t.jsonl"), "--base", encoder, "--max-tokens", "32", "--steps", "1"]
+    done = CliRunner().invoke(cli.app, ["explain-batch", *given, "--epochs", "2"])
+    assert done.exit_code == 0, done.exception
+    assert "explain-batch: --steps counts: --epochs has no effect beside it" in done.stderr
+
+
 def test_what_has_its_effect_is_not_talked_about() -> None:
     assert inspect.signature(train).parameters["guard_loss"].default == GUARD_LOSS
     defaults = {n: p.default for n, p in inspect.signature(train).parameters.items()}

@@ -350,8 +350,12 @@ def explain_batch_command(
 
 def _explain(topics: str, step: int, *, json: bool, **settings: Any) -> None:
     from obverse.files import to_json
+    from obverse.log import say
     from obverse.training.explain import as_lines, explain_batch, explained
+    from obverse.training.settings import without_effect
 
+    for line in without_effect(settings):
+        say(f"explain-batch: {line}")
     run = explain_batch(_topics(topics), step, **settings)
     if json:
         for pair in explained(run, step):

@@ -37,7 +37,7 @@ def need_names(given: Mapping[str, Any]) -> None:
     for name, words in _NAMES.items():
         value = given.get(name)
         if isinstance(value, str | os.PathLike) and not os.fspath(value).strip():
-            raise SettingError(f"{words} is empty", fix="Give a name, or leave it away")
+            raise SettingError(f"{words} is empty", fix="Give a name")
 
 
 def need_sizes(given: Mapping[str, Any]) -> None:
