@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -97,15 +98,17 @@ def _inspect(
         _note_unusable(findings)
 
 
+_PLACE = re.compile(r"(?P<file>.*):(?P<line>\d+)(, (?P<field>.+))?", re.DOTALL)
+
+
 def _note_stop(error: InputError, code: str, findings: Findings) -> None:
     """Notes what stops every read, at its place and with what to do about it."""
-    where, _, number = (error.where or "").rpartition(":")
-    findings.file, before = (
-        where if number.isdecimal() else error.where or findings.file,
-        findings.file,
-    )
-    line = int(number) if number.isdecimal() else None
-    findings.note(code, line, None, f"{error.what}; {error.fix}" if error.fix else error.what)
+    before, said = findings.file, error.where or findings.file
+    place = _PLACE.fullmatch(said)
+    findings.file = place["file"] if place else said
+    line = int(place["line"]) if place else None
+    field = place["field"] if place else None
+    findings.note(code, line, field, f"{error.what}; {error.fix}" if error.fix else error.what)
     findings.file = before
 
 

@@ -7,6 +7,7 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -236,7 +237,7 @@ def read_topic_table(name: str) -> Iterator[tuple[int, Any]]:
     number = 0
     try:
         for batch in source.iter_batches(batch_size=2_000):
-            for row in batch.to_pylist():
+            for row in _values(batch, name, number):
                 number += 1
                 views = row.get("views")
                 for view in views if isinstance(views, list) else ():
@@ -249,6 +250,30 @@ def read_topic_table(name: str) -> Iterator[tuple[int, Any]]:
             fix="Fetch or write the file again",
             code="cut_archive",
         ) from None
+
+
+def _values(batch: Any, name: str, before: int) -> list[Any]:
+    """Returns a batch as rows.
+
+    Raises:
+        InputError: If a string is not UTF-8, which Parquet does not forbid.
+    """
+    try:
+        rows: list[Any] = batch.to_pylist()
+    except UnicodeDecodeError:
+        columns = zip(batch.schema.names, batch.columns, strict=True)
+        for (column, values), at in product(columns, range(len(batch))):
+            try:
+                values[at].as_py()
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"byte {error.start + 1} of {error.object!r:.40} is not UTF-8",
+                    where=f"{name}:{before + at + 1}, {column}",
+                    fix="Write the column again as UTF-8 text",
+                    code="not_utf8",
+                ) from None
+        raise
+    return rows
 
 
 def _settle(view: Any, where: str) -> None:

@@ -86,7 +86,7 @@ def _judge(
 
 def _rows(path: Path, findings: Findings) -> Iterator[tuple[int, Row]]:
     findings.file = str(path)
-    for line, row in parquet_rows(path):
+    for line, row in parquet_rows(path, findings):
         if line == 1 and any(key.endswith("TOKEN_ID_LIST") for key in row):
             raise InputError(
                 "holds tokens, not texts",

@@ -48,6 +48,9 @@ _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 TO_UTF8 = "Convert the file to UTF-8: iconv -f LATIN1 -t UTF-8"
 """What to do about bytes of another code."""
 
+TO_UTF8_COLUMN = "Write the column again as UTF-8 text"
+"""What to do about them in a Parquet file."""
+
 FAULTS: dict[str, Kind] = {
     # lines and files
     "byte_order_mark": Kind(_N, "a byte-order mark (U+FEFF)", "removed"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from obverse.errors import InputError
 from obverse.files import open_bytes
 from obverse.read import hugging_face, ir_data
-from obverse.read.faults import TO_UTF8, Findings
+from obverse.read.faults import TO_UTF8, TO_UTF8_COLUMN, Findings
 from obverse.read.passages import ID_KEYS, TEXT_KEYS
 from obverse.read.query_rows import QUERY_KEYS
 from obverse.read.rows import rows
@@ -34,6 +35,9 @@ FORMATS: dict[str, str] = {
 
 NAMES = (*FORMATS, "corpus")
 """What ``--format`` takes; documents alone are no topics, and become ``corpus.jsonl``."""
+
+_LOOKED_AT = 100
+"""How many rows are asked for their keys."""
 
 Keys = set[str]
 _POSITIVE = {"positive", "positives", "positive_1", "pos", "answer", "sentence2"}
@@ -77,21 +81,24 @@ def guess(path: str | os.PathLike[str], columns: dict[str, str] | None = None) -
         return "ir_datasets", f"the prefix {ir_data.PREFIX}"
     if Path(name).is_dir() and not hugging_face.is_hugging_face(name):
         return _guess_folder(Path(name))
-    keys = set(map(str, first_row(name, columns)))
-    for form, why, fits in _SIGNS:
-        if fits(keys):
-            return form, f"columns {why}"
+    found = first_rows(name, columns)
+    keys = {str(key) for row in found for key in row}
+    for known in (keys, set(map(str, found[0]))):  # a stray key of a later row may fit nothing
+        for form, why, fits in _SIGNS:
+            if fits(known):
+                return form, f"columns {why}"
+    shown = f"has the columns {', '.join(sorted(keys))}" if keys else "has no columns"
     raise InputError(
         "none of the known formats",
         where=name,
-        fix=f"It has the columns {', '.join(sorted(keys))}; name the format with --format "
+        fix=f"It {shown}; name the format with --format "
         "and the columns with --map query=...,clicked=...",
         code="unknown_format",
     )
 
 
-def first_row(name: str, columns: dict[str, str] | None) -> dict[str, Any]:
-    """Returns the first readable row of a table file.
+def first_rows(name: str, columns: dict[str, str] | None) -> list[dict[str, Any]]:
+    """Returns the first readable rows of a table file, any of which may lack a key.
 
     Raises:
         InputError: If the file has none.
@@ -101,14 +108,16 @@ def first_row(name: str, columns: dict[str, str] | None) -> dict[str, Any]:
         with open_bytes(name) as stream:
             if not stream.read(1):
                 raise NoRows("is empty", where=name, fix="Give a file with rows")
-    found = next(rows(name, scratch, columns=columns), None)
-    if found is None:
+    found = [row for _, row in islice(rows(name, scratch, columns=columns), _LOOKED_AT)]
+    if not found:
         worst = next((code for code, _ in scratch.worst_first()), "empty_file")
         said = scratch.examples.get(worst) if worst != "empty_file" else None
         what = said[0].message if said else "holds no row"
         place = f"{name}:{said[0].line}" if said and said[0].line else name
-        raise NoRows(what, where=place, fix=_FIXES.get(worst, _NO_ROW))
-    return found[1]
+        column = worst == "not_utf8" and said is not None and said[0].field is not None
+        fix = TO_UTF8_COLUMN if column else _FIXES.get(worst, _NO_ROW)
+        raise NoRows(what, where=place, fix=fix)
+    return found
 
 
 _NO_ROW = "Give a file with rows; the first line of a table names its columns"

@@ -20,6 +20,7 @@ from obverse.files import (
     open_bytes,
     parse_json,
     read_line_blocks,
+    read_lines,
     repeated_keys,
 )
 from obverse.read.faults import TO_UTF8, Findings
@@ -219,7 +220,7 @@ def _whole_value(
         return None
     try:
         value = parse_json(first)
-        if not _wrapped(value):
+        if not _wrapped(value) or not _is_alone(path):
             return None
     except json.JSONDecodeError:
         if len(start) > 200 or os.fspath(path) == "-":
@@ -237,6 +238,11 @@ def _whole_value(
         findings.said.append(f"{findings.file}: the rows are the list under {found!r}")
     items = value[found] if found is not None else [value]
     return _items(items, raw, findings)
+
+
+def _is_alone(path: str | os.PathLike[str]) -> bool:
+    """Whether a file has one line alone that is not blank."""
+    return os.fspath(path) == "-" or len(list(islice(read_lines(path), 2))) < 2
 
 
 def _wrapped(value: Any) -> str | None:

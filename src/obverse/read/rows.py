@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from obverse.errors import InputError, SettingError
 from obverse.files import open_bytes, read_lines
 from obverse.read.delimited import delimited_rows
-from obverse.read.faults import Findings
+from obverse.read.faults import TO_UTF8_COLUMN, Findings
 from obverse.read.hugging_face import hugging_face_rows, is_hugging_face
 from obverse.read.json_rows import Block, Row, in_blocks, json_blocks
 
@@ -73,7 +75,7 @@ def _blocks(path: str | os.PathLike[str], findings: Findings, quoting: str) -> I
         return in_blocks(hugging_face_rows(path))
     kind = table_kind(path)
     if kind == "parquet":
-        return in_blocks(parquet_rows(path))
+        return in_blocks(parquet_rows(path, findings))
     if kind == "json":
         return json_blocks(path, findings)
     return in_blocks(delimited_rows(path, findings, delimiter=kind, quoting=quoting))
@@ -115,8 +117,11 @@ def _delimiter(header: bytes, usual: str) -> str:
     return max(counts, key=counts.__getitem__)
 
 
-def parquet_rows(path: str | os.PathLike[str], batch: int = 512) -> Rows:
-    """Yields the rows of a Parquet file, a batch at a time; the line is the row's number."""
+def parquet_rows(path: str | os.PathLike[str], findings: Findings, batch: int = 512) -> Rows:
+    """Yields the rows of a Parquet file, a batch at a time; the line is the row's number.
+
+    Strings that are not UTF-8, which Parquet does not forbid, are noted, and their rows left out.
+    """
     from obverse.files import parquet
 
     pa = parquet()
@@ -143,9 +148,12 @@ def parquet_rows(path: str | os.PathLike[str], batch: int = 512) -> Rows:
     number = 0
     try:
         for part in source.iter_batches(batch_size=batch):
-            for row in part.to_pylist():
-                number += 1
-                yield number, row
+            try:
+                found: Rows = enumerate(part.to_pylist(), number + 1)
+            except UnicodeDecodeError:
+                found = _in_utf8(part, number, findings)
+            number += len(part)
+            yield from found
     except (OSError, pa.ArrowException) as error:
         raise InputError(
             f"the archive is cut off or damaged ({str(error).splitlines()[0]})",
@@ -153,6 +161,22 @@ def parquet_rows(path: str | os.PathLike[str], batch: int = 512) -> Rows:
             fix="Fetch or write the file again",
             code="cut_archive",
         ) from None
+
+
+def _in_utf8(part: Any, before: int, findings: Findings) -> Rows:
+    """Yields the rows of a batch whose strings are UTF-8; the others are noted."""
+    for at in range(len(part)):
+        column = ""
+        try:
+            row = {}
+            for column, values in zip(part.schema.names, part.columns, strict=True):
+                row[column] = values[at].as_py()
+        except UnicodeDecodeError as error:
+            findings.rows += 1
+            what = f"byte {error.start + 1} of {error.object!r:.40} is not UTF-8"
+            findings.wrong("not_utf8", before + at + 1, column, what, TO_UTF8_COLUMN)
+        else:
+            yield before + at + 1, row
 
 
 def renamed(
@@ -164,10 +188,10 @@ def renamed(
         first: Whether these are the file's first rows, whose columns are compared with the map.
 
     Raises:
-        SettingError: If the first row lacks a column that the map names.
+        SettingError: If the first rows all lack a column that the map names.
     """
     if first:
-        _check_map(found[0], columns, findings)
+        _check_map(list(dict.fromkeys(chain.from_iterable(found))), columns, findings)
     return with_names(found, columns)
 
 
@@ -184,13 +208,13 @@ def with_names(found: list[Row], columns: Mapping[str, str]) -> list[Row]:
     return made
 
 
-def _check_map(row: Row, columns: Mapping[str, str], findings: Findings) -> None:
+def _check_map(names: list[str], columns: Mapping[str, str], findings: Findings) -> None:
     for target, source in columns.items():
-        if source not in row:
+        if source not in names:
             raise SettingError(
                 f"--map {target}={source}: the file has no column {source!r}",
                 where=findings.file,
-                fix=f"Its columns: {', '.join(map(str, row))}",
+                fix=f"Its columns: {', '.join(map(str, names))}",
             )
 
 
