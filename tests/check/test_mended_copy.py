@@ -88,3 +88,34 @@ def test_standard_output_is_no_copy(jsonl: Jsonl, capsys: pytest.CaptureFixture[
     assert command("check", jsonl(GOOD), "--fix", "-") == 2
     shown = capsys.readouterr()
     assert shown.out == "" and "--fix writes to a file" in shown.err
+
+
+def test_a_copy_is_what_its_name_says(
+    tmp_path: Path, jsonl: Jsonl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, table = jsonl(GOOD), tmp_path / "log.csv"
+    table.write_text('query,doc_id,text,clicked\nk,1,"a ""red"" one",1\nk,2,"blue,\ta\nb",0\nk,3\n')
+    for source, name, better in (
+        (rows, "copy.parquet", ".jsonl"),
+        (rows, "copy.CSV.gz", ".jsonl"),
+        (table, "copy.jsonl", ".tsv"),
+        (table, "copy.parquet", ".tsv"),
+    ):
+        assert command("check", source, "--fix", tmp_path / name) == 2
+        shown = capsys.readouterr()
+        assert shown.out == "" and f"Let its name end in {better}" in shown.err
+        assert not (tmp_path / name).exists()
+    copy = tmp_path / "copy.csv"
+    assert command("check", table, "--fix", copy) == 0
+    assert copy.read_text() == (
+        'query,doc_id,text,clicked\nk,1,"a ""red"" one",1\nk,2,"blue,\ta\nb",0\n'
+    )
+    assert "made blanks" not in capsys.readouterr().err
+
+
+def test_topics_are_mended_to_parquet_too(tmp_path: Path, jsonl: Jsonl) -> None:
+    docs, views = [{"doc_id": "a", "text": "A"}], [{"instruction": "", "labels": {"a": "positive"}}]
+    path = jsonl({"topic_id": "1", "query": "k", "docs": docs, "views": views}, "{")
+    assert command("check", path, "--fix", tmp_path / "copy.parquet") == 0
+    assert (tmp_path / "copy.parquet").read_bytes().startswith(b"PAR1")
+    assert command("check", path, "--fix", tmp_path / "copy.tsv") == 2

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from obverse.check.mended_rows import FORMS, Row, RowMender, mended_document
-from obverse.errors import SettingError
+from obverse.errors import InputError, SettingError
 from obverse.files import to_json, whole_file, write_topics
 from obverse.log import say
 from obverse.read import read
@@ -24,7 +26,7 @@ from obverse.read.qrels import qrels_rows
 from obverse.read.rows import rows, table_kind
 from obverse.records import Topic, topic_from_json, topic_to_json
 from obverse.stages import say_replaced
-from obverse.write.tables import within_tabs
+from obverse.write.tables import within_commas, within_tabs
 
 _LINES = {
     "byte_order_mark": "byte-order marks removed",
@@ -37,6 +39,13 @@ _LINES = {
     "ragged_row": "rows with the wrong number of fields left out",
     "duplicate_key": "keys that stood twice written once, as the last one says",
 }
+
+_MADE: dict[str, tuple[str, ...]] = {
+    "JSON Lines": (".jsonl", ".json", ".ndjson"),
+    "TSV or CSV": (".tsv", ".csv", ".tab"),
+    "JSON Lines or Parquet": (".jsonl", ".json", ".ndjson", ".parquet"),
+}
+"""What a copy is written as, and what it may be called; other suffixes say nothing."""
 
 _TABLE = re.compile(r"\.(jsonl?|ndjson|csv|tsv|parquet)(\.(gz|zst))?$")
 
@@ -51,13 +60,14 @@ def mend(
 ) -> Counter[str]:
     """Writes a mended copy of a file and returns what was changed, counted; each change is said on stderr.
 
-    Rows stay rows and keep their other keys. JSON stays JSON Lines, a table stays a table, topics stay topics.
+    Rows stay rows and keep their other keys. JSON stays JSON Lines, a table stays a table (CSV where the copy's name
+    says so, else TSV), topics stay topics.
     Columns that were mapped have obverse's names.
 
     Raises:
-        SettingError: If the source is no file, or the copy would replace the source.
+        SettingError: If the source is no file, or the copy cannot be called so, or would replace the source.
     """
-    refuse_unmendable(source, out)
+    refuse_unmendable(source, out, format=format, columns=columns)
     say_replaced(out)
     changes: Counter[str] = Counter()
     findings = Findings(collect=True)
@@ -75,7 +85,7 @@ def mend(
     elif form == "qrels":
         left = _write_table(out, _judgements(source, findings, changes), changes)
     else:
-        cells = table_kind(source) not in ("json", "parquet")
+        cells = _is_table(source)
         found = partial(rows, source, columns=columns, quoting=quoting)
         made = _settled(found, form, findings, changes, cells=cells)
         whole = (_whole(row, changes) for row in made)
@@ -93,11 +103,18 @@ def mend(
     return changes
 
 
-def refuse_unmendable(source: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+def refuse_unmendable(
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> None:
     """Raises what is wrong with asking for a mended copy, before anything is read.
 
     Raises:
-        SettingError: If the source is no file, or the copy is standard output or would replace the source.
+        SettingError: If the source is no file, or the copy is standard output, has the name of what it will not
+            be, or would replace the source.
     """
     name = os.fspath(source)
     if os.fspath(out) == "-":
@@ -120,6 +137,38 @@ def refuse_unmendable(source: str | os.PathLike[str], out: str | os.PathLike[str
         )
     if Path(out).resolve() == Path(source).resolve():
         raise SettingError("--fix would replace the source", fix="Give another name")
+    with contextlib.suppress(InputError):  # what cannot be read, the check says
+        _refuse_name(out, format or guess(source, dict(columns or {}))[0], source)
+
+
+def _refuse_name(out: str | os.PathLike[str], form: str, source: str | os.PathLike[str]) -> None:
+    """Raises what is wrong with the name of a copy: a suffix of what it will not be."""
+    if form == "topics":
+        made = "JSON Lines or Parquet"
+    elif form == "qrels" or _is_table(source):
+        made = "TSV or CSV"
+    else:
+        made = "JSON Lines"
+    suffix = Path(_plain_name(out)).suffix
+    if suffix not in _MADE[made] and suffix in chain.from_iterable(_MADE.values()):
+        raise SettingError(
+            f"--fix writes this source as {made}, which is not called {suffix}",
+            where=os.fspath(out),
+            fix=f"Let its name end in {_MADE[made][0]}",
+        )
+
+
+def is_quoted(out: str | os.PathLike[str]) -> bool:
+    """Whether a copy's name says CSV, which is quoted where it must be."""
+    return _plain_name(out).endswith(".csv")
+
+
+def _plain_name(out: str | os.PathLike[str]) -> str:
+    return os.fspath(out).lower().removesuffix(".gz").removesuffix(".zst")
+
+
+def _is_table(source: str | os.PathLike[str]) -> bool:
+    return table_kind(source) not in ("json", "parquet")
 
 
 def _whole(row: Any, changes: Counter[str]) -> Any:
@@ -156,17 +205,19 @@ def _plain(value: Any) -> Any:
 
 
 def _write_table(out: str | os.PathLike[str], found: Iterator[Row], changes: Counter[str]) -> int:
-    names, count = list[str](), 0
+    names, count, quoted = list[str](), 0, is_quoted(out)
     with whole_file(out) as stream:
         for row in found:
             count += 1
             if not names:
                 names = list(row)
-                stream.write(("\t".join(names) + "\n").encode())
+                line = within_commas(names) if quoted else "\t".join(names)
+                stream.write((line + "\n").encode())
             cells = [_cell(row.get(name)) for name in names]
-            fields = within_tabs(cells)
+            fields = cells if quoted else within_tabs(cells)
             changes["tabs and line ends inside fields made blanks"] += fields != cells
-            stream.write(("\t".join(fields) + "\n").encode())
+            line = within_commas(fields) if quoted else "\t".join(fields)
+            stream.write((line + "\n").encode())
     return count
 
 

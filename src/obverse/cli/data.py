@@ -219,7 +219,7 @@ def check_command(
 ) -> None:
     """Say what is wrong with data, by file and line; exit status 2 if there is an error."""
     from obverse.check import as_bad_as, check, report, said_of_copy, to_json
-    from obverse.check.mending import mend, refuse_unmendable
+    from obverse.check.mending import is_quoted, mend, refuse_unmendable
     from obverse.errors import SettingError
     from obverse.files import to_json as json_bytes
     from obverse.log import say
@@ -228,9 +228,9 @@ def check_command(
 
     if fail_on not in set(Severity):
         raise SettingError(f"--fail-on {fail_on!r}", fix=f"Use one of {', '.join(Severity)}")
-    if fix is not None:
-        refuse_unmendable(source, fix)
     columns = column_map(map)
+    if fix is not None:
+        refuse_unmendable(source, fix, format=format, columns=columns)
     given = {
         "split": split,
         "rule": rule,
@@ -256,8 +256,8 @@ def check_command(
         print("\n".join(report(findings)))
     if fix is not None:
         mend(source, fix, format=format, columns=columns, quoting=quoting or "guess")
-        if quoting == "csv":
-            del options["quoting"]  # the copy has no quotes around its fields
+        if quoting == "csv" or is_quoted(fix):
+            options.pop("quoting", None)  # what holds for the source may not for the copy
         findings = check(fix, format, **options)
         say(f"{fix}: {said_of_copy(findings, Severity(fail_on))}")
     if as_bad_as(findings, Severity(fail_on)):

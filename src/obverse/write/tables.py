@@ -33,6 +33,13 @@ def within_tabs(fields: list[str]) -> list[str]:
     return [field.translate(_BLANKS) for field in fields]
 
 
+def within_commas(fields: list[str]) -> str:
+    """Returns fields as a line of CSV without its end, quoted where they must be."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\r\n").writerow(fields)  # quotes CR and LF
+    return buffer.getvalue().removesuffix("\r\n")
+
+
 def _write_delimited(
     path: str | os.PathLike[str],
     rows: Iterable[dict[str, Any]],
@@ -49,12 +56,10 @@ def _write_delimited(
             if delimiter == "\t":
                 plain = within_tabs(fields)
                 blanked += plain != fields
-                line = "\t".join(plain) + "\n"
+                line = "\t".join(plain)
             else:
-                buffer = io.StringIO()
-                csv.writer(buffer, lineterminator="\r\n").writerow(fields)  # quotes CR and LF
-                line = buffer.getvalue().removesuffix("\r\n") + "\n"
-            stream.write(line.encode())
+                line = within_commas(fields)
+            stream.write((line + "\n").encode())
     if blanked:
         say(f"write: TSV cannot hold tabs and line ends in texts: blanks in {blanked:,} rows")
     return count
