@@ -42,7 +42,7 @@ from obverse.training.settings import (
 )
 from obverse.training.sides import asymmetric, merged, save_model, side
 from obverse.training.steps import need_packages
-from obverse.training.stopping import refuse_broken
+from obverse.training.stopping import refuse_broken, refuse_unmoved
 from obverse.training.topic_set import trainable
 from obverse.training.watching import Watch, best_folder, watch_for
 
@@ -274,6 +274,7 @@ def _train(
 
     trainer = make_trainer(run, watch, save_every=save_every, tensorboard=tensorboard)
     trainer.train(resume_from_checkpoint=str(start) if start else None)
+    refuse_unmoved(run)
     losses = trainer.losses
     tail = losses[-max(1, len(losses) // 10) :]
     done = Trained(run.out, len(run.plan), sum(tail) / max(1, len(tail)), time.monotonic() - began)
@@ -319,5 +320,6 @@ def _finish(run: Run, trainer: Any, done: Trained, *, keep: bool) -> None:
     if not keep:
         remove_run(run.home)
     say(
-        f"train: {done.steps:,} steps, loss {done.loss:.3f}, {done.seconds:.0f} s; model in {run.out}"
+        f"train: {done.steps:,} steps, loss {done.loss:.3f} (mean of the last tenth), "
+        f"{done.seconds:.0f} s; model in {run.out}"
     )
