@@ -47,5 +47,6 @@ def need_sizes(given: Mapping[str, Any]) -> None:
         if not whole and not (name in MOST and isinstance(value, float)):
             continue
         if abs(value) > (most := MOST.get(name, _MOST_OF_ANY)):
-            shown = f"{value:{'d' if whole else 'g'}}" if abs(value) < 10**30 else "far too large"
+            # A whole number may have more digits than Python prints.
+            shown = f"{value:g}" if not whole else value if abs(value) < 10**30 else "far too large"
             raise SettingError(f"{name.replace('_', ' ')} is {shown}", fix=f"Give at most {most:,}")
