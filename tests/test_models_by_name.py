@@ -14,7 +14,14 @@ import pytest
 from obverse.endpoint import EndpointEncoder
 from obverse.errors import InputError, MissingExtra, ModelError, SettingError
 from obverse.inputs import TEMPLATES, Template
-from obverse.models import Encoder, locate, template_of_prompts
+from obverse.models import (
+    PACKAGED,
+    Encoder,
+    load_encoder,
+    load_model,
+    locate,
+    template_of_prompts,
+)
 from obverse.prompts import prompts_by_benchmark, with_prompts
 from obverse.rankers import BM25Ranker, EncoderRanker, load_ranker
 
@@ -136,3 +143,10 @@ def test_an_answer_without_vectors_is_one_line(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(encoder, "_ask", lambda texts, rows=rows: rows)
         with pytest.raises(ModelError, match="vectors that are none"):
             encoder.encode(["a", "b"], task="query")
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1025, 10**22])
+def test_threads_that_no_machine_starts_are_refused(threads: int) -> None:
+    for load in (load_encoder, load_model):
+        with pytest.raises(SettingError, match=f"threads is {threads}"):
+            load(PACKAGED, threads=threads)

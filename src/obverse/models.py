@@ -22,7 +22,7 @@ from urllib.request import getproxies
 import numpy as np
 from numpy.typing import NDArray
 
-from obverse.errors import MissingExtra, ModelError
+from obverse.errors import MissingExtra, ModelError, SettingError
 from obverse.inputs import FILE_NAME, Template, fit, saved_template, speakable
 from obverse.onnx_model import OnnxModel, exported
 from obverse.records import Doc
@@ -35,6 +35,8 @@ _PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128
 
 UNBOUNDED = 1_000_000
 """The token limit of a model that cuts inputs by a limit of its own, which nobody here knows."""
+
+_MOST_THREADS = 1024
 
 Vectors = NDArray[np.float32]
 
@@ -118,6 +120,14 @@ class Encoder:
         return count_tokens(self.model, text)
 
 
+def need_threads(threads: int | None) -> None:
+    """Raises SettingError if a number of threads is none, or more than any machine can start."""
+    if threads is not None and threads < 1:
+        raise SettingError(f"threads is {threads}", fix="Give 1 or more")
+    if threads is not None and threads > _MOST_THREADS:
+        raise SettingError(f"threads is {threads}", fix=f"Give at most {_MOST_THREADS:,}")
+
+
 def count_tokens(model: SentenceTransformer | OnnxModel, text: str) -> int:
     """Returns the number of tokens of a string, special tokens included, without any limit."""
     return len(model.tokenizer.encode(speakable(text), truncation=False, verbose=False))
@@ -150,6 +160,7 @@ def load_encoder(
         MissingExtra: If sentence-transformers is not installed.
     """
     model: SentenceTransformer | OnnxModel
+    need_threads(threads)
     if backend == "onnx" or exported(name) is not None:
         model = OnnxModel(locate(name), threads=threads)
     else:
@@ -176,6 +187,7 @@ def load_model(
         ModelError: If there is no such model, or it is an exported one.
         MissingExtra: If sentence-transformers is not installed.
     """
+    need_threads(threads)
     where = locate(name)  # before the slow imports: a wrong name is said at once
     if exported(where) is not None:
         raise ModelError(

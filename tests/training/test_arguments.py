@@ -76,7 +76,7 @@ def test_numbers_that_nobody_can_mean_are_refused(
 
 
 def test_the_highest_numbers_are_taken_and_fractions_of_epochs_have_a_limit_too() -> None:
-    own = {name: most for name, most in MOST.items() if name != "threads"}
+    own = dict(MOST)
     assert Settings(**own).steps == 1_000_000_000  # type: ignore[arg-type]
     with pytest.raises(SettingError, match=r"epochs is 1e\+12\. Give at most 1,000,000"):
         Settings(epochs=1e12)

@@ -24,7 +24,6 @@ nothing having been said."""
 MOST: Mapping[str, int] = {
     "steps": 1_000_000_000,
     "epochs": 1_000_000,
-    "threads": 1024,
     "lora": 4096,
     "seed": 2**63 - 1,
 }

@@ -9,10 +9,10 @@ from typing import Any
 
 from obverse.errors import SettingError
 from obverse.inputs import Template
-from obverse.models import PACKAGED
+from obverse.models import PACKAGED, need_threads
 from obverse.records import Topic
 from obverse.training.loss import Terms, shares
-from obverse.training.processes import need_threads, own_device
+from obverse.training.processes import own_device
 from obverse.training.relations import MASKED, REASONS, Relation
 from obverse.training.run import Run, prepare
 from obverse.training.settings import Settings, settings_from

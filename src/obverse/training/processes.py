@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator
 
 from obverse.errors import SettingError
-from obverse.training.arguments import need_sizes
 from obverse.training.gradient import Processes
 
 
@@ -29,13 +28,6 @@ def processes() -> Processes:
             fix="Start with torchrun --nproc-per-node, or name one in CUDA_VISIBLE_DEVICES",
         )
     return Processes()
-
-
-def need_threads(threads: int | None) -> None:
-    """Raises SettingError if a number of threads is none, or more than any machine can start."""
-    if threads is not None and threads < 1:
-        raise SettingError(f"threads is {threads}", fix="Give 1 or more")
-    need_sizes({"threads": threads})
 
 
 def own_device(device: str | None) -> str | None:

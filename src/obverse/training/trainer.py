@@ -17,7 +17,7 @@ from obverse.files import read_json, write_json
 from obverse.inputs import Template
 from obverse.ledger import ledger
 from obverse.log import say
-from obverse.models import PACKAGED, load_model
+from obverse.models import PACKAGED, load_model, need_threads
 from obverse.provenance import versions
 from obverse.records import Topic
 from obverse.training.checkpoints import (
@@ -27,7 +27,6 @@ from obverse.training.incoming import say_what_comes_in
 from obverse.training.model_names import LOG, remove_run
 from obverse.training.out_folder import alone, own_folder, start_of
 from obverse.training.processes import (
-    need_threads,
     one_voice,
     own_device,
     processes,
