@@ -5,6 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from obverse.errors import InputError
+from obverse.errors import InputError, MissingExtra
 from obverse.files import (
     LineFacts,
     made_file,
@@ -264,3 +267,20 @@ def test_parquet_holds_a_shared_text_once(tmp_path: Path) -> None:
     topics = [topic(text=shared, topic_id=str(number)) for number in range(6_000)]
     assert round_trip(tmp_path / "t.parquet", topics) == topics
     assert (tmp_path / "t.parquet").stat().st_size < 400_000
+
+
+def test_every_extra_that_is_named_exists(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    root = Path(__file__).parents[1]
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    source = "\n".join(path.read_text() for path in (root / "src").rglob("*.py"))
+    named = set(re.findall(r'MissingExtra\(\s*"[^"]+",\s*"([^"]+)"', source))
+    assert len(named) > 5 and named <= set(extras)
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    (tmp_path / "rows.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd")
+    with (
+        pytest.raises(MissingExtra, match=r"pip install zstandard$"),
+        open_bytes(tmp_path / "rows.jsonl.zst"),
+    ):
+        pass

@@ -59,10 +59,16 @@ class ModelError(ObverseError):
 
 
 class MissingExtra(ObverseError):
-    """An optional dependency is not installed."""
+    """A dependency is not installed.
 
-    def __init__(self, package: str, extra: str, purpose: str) -> None:
+    Args:
+        package: The package.
+        extra: The extra that brings it; None where it comes with obverse itself.
+        purpose: What needs it.
+    """
+
+    def __init__(self, package: str, extra: str | None, purpose: str) -> None:
+        wanted = f"'obverse[{extra}]'" if extra else package
         super().__init__(
-            f"{purpose} needs the package {package}",
-            fix=f"Install it: pip install 'obverse[{extra}]'",
+            f"{purpose} needs the package {package}", fix=f"Install it: pip install {wanted}"
         )

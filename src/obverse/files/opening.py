@@ -134,5 +134,5 @@ def zstd() -> Any:
     try:
         import zstandard
     except ImportError:
-        raise MissingExtra("zstandard", "zst", "reading or writing .zst") from None
+        raise MissingExtra("zstandard", None, "reading or writing .zst") from None
     return zstandard
