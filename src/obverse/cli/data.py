@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -39,6 +40,16 @@ _Map = Annotated[
     str, typer.Option("--map", help="The file's columns by name: query=q,clicked=pos.")
 ]
 
+_OF_READER = (
+    *("split", "rule", "max_position", "min_impressions", "merge", "quoting", "corpus"),
+    *("run", "narratives", "workers"),
+)
+
+
+def _of_reader(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what was said of a command's parameters that a format's reader may take."""
+    return {name: given[name] for name in _OF_READER if given.get(name) is not None}
+
 
 @app.command("read")
 def read_command(
@@ -64,22 +75,10 @@ def read_command(
     workers: _Workers = None,
 ) -> None:
     """Read any known format into topics."""
+    given = _of_reader(locals())
     from obverse.cli.without_pandas import without_pandas
     from obverse.read.reading import read_file
 
-    options = {
-        "split": split,
-        "rule": rule,
-        "max_position": max_position,
-        "min_impressions": min_impressions,
-        "merge": merge,
-        "quoting": quoting,
-        "corpus": corpus,
-        "run": run,
-        "narratives": narratives,
-        "workers": workers,
-    }
-    given = {name: value for name, value in options.items() if value is not None}
     with without_pandas():
         read_file(source, out, format=format, map=map, **given)
 
@@ -218,6 +217,7 @@ def check_command(
     workers: _Workers = None,
 ) -> None:
     """Say what is wrong with data, by file and line; exit status 2 if there is an error."""
+    given = _of_reader(locals())
     from obverse.check import as_bad_as, check, report, said_of_copy, to_json
     from obverse.check.mending import is_quoted, mend, refuse_unmendable
     from obverse.errors import SettingError
@@ -231,18 +231,7 @@ def check_command(
     columns = column_map(map)
     if fix is not None:
         refuse_unmendable(source, fix, format=format, columns=columns)
-    given = {
-        "split": split,
-        "rule": rule,
-        "max_position": max_position,
-        "min_impressions": min_impressions,
-        "merge": merge,
-        "quoting": quoting,
-        "corpus": corpus,
-        "workers": workers,
-    }
-    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    options |= {
+    options = given | {
         "min_candidates": min_candidates,
         "encoder": encoder,
         "max_tokens": max_tokens,

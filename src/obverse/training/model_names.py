@@ -13,7 +13,7 @@ from obverse.training.checkpoints import STATE
 CHECKPOINTS = "checkpoints"
 LOG = "training.jsonl"
 FRESH = ".new-model"
-_LOCK = ".lock"
+LOCK = ".lock"
 
 _CONFIGS = "adapter|config_sentence_transformers|generation|preprocessor|processor|router|tokenizer"
 _WRITTEN = re.compile(
@@ -44,7 +44,7 @@ def foreign_parts(out: Path) -> list[str]:
         for name in sorted(path.name for path in out.iterdir())
         if name not in ours and (_WRITTEN.fullmatch(name) or is_side(name))
     ]
-    return [*found, *([_LOCK] if _is_other_lock(out / _LOCK) else [])]
+    return [*found, *([LOCK] if _is_other_lock(out / LOCK) else [])]
 
 
 def _is_other_lock(path: Path) -> bool:

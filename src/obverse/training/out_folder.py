@@ -15,6 +15,7 @@ from obverse.models import locate
 from obverse.training.checkpoints import last_whole, other_machine, refuse_other_run, remove_after
 from obverse.training.model_names import (
     CHECKPOINTS,
+    LOCK,
     LOG,
     foreign_parts,
     is_foreign_home,
@@ -109,7 +110,7 @@ def alone(run: Run) -> Iterator[None]:
     if processes().rank != 0:
         yield
         return
-    path = run.out / ".lock"
+    path = run.out / LOCK
     lock = hold(
         path, elsewhere="Give another --out", busy="Wait for it, stop it, or give another --out"
     )
